@@ -1,20 +1,18 @@
 package config
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
+
+	"github.com/crdconform/crdconform/internal/manifest"
 )
 
 // File is an input file of Init, with definitions.
@@ -34,9 +32,9 @@ func Init(files []File) ([]byte, error) {
 	var entries []string
 	filled := map[string]bool{}
 	for _, file := range files {
-		found, err := definitionsIn(file.Data)
+		found, err := definitionsIn(file)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file.Name, err)
+			return nil, err
 		}
 		entry := cmp.Or(file.Entry, file.Name)
 		if !slices.Contains(entries, entry) {
@@ -73,23 +71,20 @@ type version struct {
 }
 
 // definitionsIn returns the definitions in the documents of a file.
-func definitionsIn(data []byte) ([]definition, error) {
+func definitionsIn(file File) ([]definition, error) {
 	var all []definition
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff")))))
-	for n := 1; ; n++ {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-		var found []definition
-		if err == nil {
-			found, err = definitionsOf(document)
-		}
+	for _, d := range manifest.Documents(file.Name, file.Data) {
+		object, err := d.JSON()
 		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", n, err)
+			return nil, err
+		}
+		found, err := definitionsOf(object)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d, err)
 		}
 		all = append(all, found...)
 	}
+	return all, nil
 }
 
 // definitionsOf returns the definitions in an object: the object itself, or the items of a list.
@@ -97,15 +92,15 @@ func definitionsOf(object []byte) ([]definition, error) {
 	var kind struct {
 		metav1.TypeMeta `json:",inline"`
 	}
-	if err := yaml.Unmarshal(object, &kind); err != nil {
-		return nil, fmt.Errorf("it is not a Kubernetes object in YAML: %w", err)
+	if err := json.Unmarshal(object, &kind); err != nil {
+		return nil, fmt.Errorf("it is not a Kubernetes object: %w", err)
 	}
 	isList := strings.HasSuffix(kind.Kind, "List")
 	if kind.Kind != "CustomResourceDefinition" && !isList {
 		return nil, nil
 	}
 	var d definition
-	if err := yaml.Unmarshal(object, &d); err != nil {
+	if err := json.Unmarshal(object, &d); err != nil {
 		return nil, fmt.Errorf("it is not a %s that API servers would read: %w", kind.Kind, err)
 	}
 	if !isList {
@@ -113,6 +108,9 @@ func definitionsOf(object []byte) ([]definition, error) {
 	}
 	var all []definition
 	for i, one := range d.Items {
+		if one.Raw == nil {
+			continue // null
+		}
 		found, err := definitionsOf(one.Raw)
 		if err != nil {
 			return nil, fmt.Errorf("item %d: %w", i+1, err)

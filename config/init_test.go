@@ -51,7 +51,7 @@ func TestInit(t *testing.T) {
 			nil,
 		},
 		"several services": {
-			[]File{{Name: "w.yaml", Data: []byte(crd("w", viaService("b", ""), "v1*") + "---\n" + crd("x", viaService("a", ""), "v1*", "v2") + "---\n" + crd("y", viaService("a", ""), "v1*", "v2"))}},
+			[]File{{Name: "w.yaml", Data: []byte(crd("w", viaService("b", ""), "v1*") + "---\n" + crd("x", viaService("a", ""), "v1*", "v2") + "---\n" + crd("z", viaService("a", ""), "v1*", "v2"))}},
 			"fromCRD",
 			[]string{"  #   kubectl port-forward -n system service/a 9443:443\n  #   kubectl port-forward -n system service/b 9443:443\n  # There are several"},
 			nil,
@@ -172,14 +172,14 @@ func TestInitThatFails(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"no definition":      {"kind: ConfigMap\n", "dir/a.yaml: it contains no CustomResourceDefinition"},
 		"nothing":            {"", "dir/a.yaml: it contains no CustomResourceDefinition"},
-		"not YAML":           {"a: [\n", "dir/a.yaml: document 1: it is not a Kubernetes object in YAML: "},
-		"a template":         {crd("w", "", "v1") + "---\nkind: {{ .Values.kind }}\n", "dir/a.yaml: document 2: it is not a Kubernetes object in YAML: "},
-		"text":               {"hello", "document 1: it is not a Kubernetes object"},
-		"old":                {strings.Replace(crd("w", "", "v1"), "io/v1", "io/v1beta1", 1), `document 1: definition "w" has the apiVersion "apiextensions.k8s.io/v1beta1"; since 1.22, API servers accept only`},
+		"not YAML":           {"a: [\n", "dir/a.yaml:1: not YAML or JSON: "},
+		"a template":         {crd("w", "", "v1") + "---\nkind: {{ .Values.kind }}\n", ": this is a template, not YAML; render it first"},
+		"text":               {"hello", "dir/a.yaml:1: it is not a Kubernetes object"},
+		"old":                {strings.Replace(crd("w", "", "v1"), "io/v1", "io/v1beta1", 1), `dir/a.yaml:1: definition "w" has the apiVersion "apiextensions.k8s.io/v1beta1"; since 1.22, API servers accept only`},
 		"no versions":        {crd("w", ""), `definition "w" has no name or no spec.versions; "crdconform lint" reports what else is missing`},
 		"odd versions":       {crd("w", "", "v1") + "  versions2: 1\n  conversion: 3\n", "it is not a CustomResourceDefinition that API servers would read: "},
 		"odd caBundle":       {crd("w", viaService("a", "")+"        caBundle: '?'\n", "v1"), "it is not a CustomResourceDefinition that API servers would read: "},
-		"old one in a list":  {"kind: List\nitems:\n- {}\n- kind: CustomResourceDefinition\n", "document 1: item 2: definition"},
+		"old one in a list":  {"kind: List\nitems:\n- {}\n- kind: CustomResourceDefinition\n", "dir/a.yaml:1: item 2: definition"},
 		"list that is wrong": {"kind: List\nitems: 3\n", "it is not a List that API servers would read: "},
 		"list of nothing":    {"kind: List\nitems: [null]\n", "it contains no CustomResourceDefinition"},
 	} {

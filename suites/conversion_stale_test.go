@@ -142,7 +142,7 @@ func encoded(t *testing.T, value any) []byte {
 // defined is the definition of gadgets with some fields.
 func defined(t *testing.T, fields string) *corpus.Definition {
 	t.Helper()
-	all, _, err := corpus.ReadDefinitions(strings.NewReader(strings.ReplaceAll(gadget, "PROPERTIES", fields)))
+	all, _, err := corpus.ReadDefinitions("file.yaml", []byte(strings.ReplaceAll(gadget, "PROPERTIES", fields)))
 	if err != nil {
 		t.Fatal(err)
 	}

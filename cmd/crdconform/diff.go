@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -19,8 +17,8 @@ import (
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/kustomization"
 	"github.com/crdconform/crdconform/internal/load/recording"
+	"github.com/crdconform/crdconform/internal/manifest"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/internal/wire"
 )
@@ -187,8 +185,8 @@ func (d *differ) connect(i int) (*wire.Client, error) {
 
 // read reads what to ask. All of its errors are about usage, but for that it was interrupted.
 func (d *differ) read(ctx context.Context) error {
-	if err := eachFile("crd", d.crds, func(file io.Reader) error { //nolint:contextcheck // definitions are validated without waiting for anything
-		definitions, _, err := corpus.ReadDefinitions(file)
+	if err := eachFile("crd", d.crds, func(file string, data []byte) error { //nolint:contextcheck // definitions are validated without waiting for anything
+		definitions, _, err := corpus.ReadDefinitions(file, data)
 		d.definitions = append(d.definitions, definitions...)
 		return err
 	}); err != nil {
@@ -201,8 +199,8 @@ func (d *differ) read(ctx context.Context) error {
 		return d.readRecording()
 	}
 	var samples []*unstructured.Unstructured
-	if err := eachFile("samples", d.samples, func(file io.Reader) error {
-		objects, err := corpus.ReadSamples(file)
+	if err := eachFile("samples", d.samples, func(file string, data []byte) error {
+		objects, err := corpus.ReadSamples(file, data)
 		samples = append(samples, objects...)
 		return err
 	}); err != nil {
@@ -229,10 +227,10 @@ func (d *differ) read(ctx context.Context) error {
 }
 
 // eachFile calls read with the files that a flag names.
-func eachFile(flag string, names []string, read func(io.Reader) error) error {
+func eachFile(flag string, names []string, read func(file string, data []byte) error) error {
 	var files []string
 	for _, name := range names {
-		more, err := config.Expand(orInput(name))
+		more, err := manifest.Files(orInput(name))
 		if err != nil {
 			return fmt.Errorf("--%s: %w", flag, err)
 		}
@@ -240,12 +238,12 @@ func eachFile(flag string, names []string, read func(io.Reader) error) error {
 	}
 	slices.Sort(files)
 	for _, name := range slices.Compact(files) {
-		data, err := kustomization.ReadFile(name)
+		data, err := manifest.Read(name)
 		if err == nil {
-			err = read(bytes.NewReader(data))
+			err = read(name, data)
 		}
 		if err != nil {
-			return fmt.Errorf("--%s %s: %w", flag, name, err)
+			return fmt.Errorf("--%s: %w", flag, err)
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/crdconform/crdconform/config"
-	"github.com/crdconform/crdconform/internal/kustomization"
+	"github.com/crdconform/crdconform/internal/manifest"
 )
 
 // initializer is the command init.
@@ -74,13 +74,13 @@ func (i *initializer) files(name string) ([]config.File, error) {
 	if err != nil {
 		return nil, unjudged(err)
 	}
-	found, err := config.Expand(name)
+	found, err := manifest.Files(name)
 	if err != nil {
 		return nil, err
 	}
 	var files []config.File
 	for _, one := range found {
-		data, err := kustomization.ReadFile(one)
+		data, err := manifest.Read(one)
 		if err != nil {
 			return nil, err
 		}

@@ -70,7 +70,7 @@ spec:
 		"not stored":         {strings.Replace(definition, "V1", "true", 1) + "status: {storedVersions: [v1]}", both},
 		"storage not served": {strings.Replace(definition, "V1", "false", 1), both + ", v1alpha1 -> v1beta1"},
 	} {
-		definitions, _, err := ReadDefinitions(strings.NewReader(test.definition))
+		definitions, _, err := ReadDefinitions("file.yaml", []byte(test.definition))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,8 +128,17 @@ spec:
   dimensions: {size: 9007199254740993}
 `
 
+// read makes a corpus of the samples of a file.
+func read(data []byte) (Corpus, error) {
+	samples, err := ReadSamples("file.yaml", data)
+	if err != nil {
+		return Corpus{}, err
+	}
+	return FromSamples(samples)
+}
+
 func TestRead(t *testing.T) {
-	c, err := Read(strings.NewReader(samples))
+	c, err := read([]byte(samples))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,12 +152,12 @@ func TestRead(t *testing.T) {
 	if size, _, err := unstructured.NestedInt64(large.Object, "spec", "dimensions", "size"); err != nil || size != 9007199254740993 {
 		t.Errorf("the size became %d, %v", size, err)
 	}
-	if _, err := Read(strings.NewReader(`{"apiVersion": "example.org/v1", "kind": "Widget", "metadata": {"name": "a"}}` + "\n---\n" +
+	if _, err := read([]byte(`{"apiVersion": "example.org/v1", "kind": "Widget", "metadata": {"name": "a"}}` + "\n---\n" +
 		`{"apiVersion": "example.org/v2", "kind": "Widget", "metadata": {"name": "a"}}`)); err != nil {
 		t.Errorf("JSON: %v", err)
 	}
 	// Lists are what kubectl get prints.
-	c, err = Read(strings.NewReader(`{apiVersion: v1, kind: List, items: [
+	c, err = read([]byte(`{apiVersion: v1, kind: List, items: [
 		{apiVersion: example.org/v1, kind: Widget, metadata: {name: a}}, {apiVersion: example.org/v1, kind: Widget, metadata: {name: b}}]}
 ---
 {apiVersion: example.org/v2, kind: WidgetList, items: [{apiVersion: example.org/v2, kind: Widget, metadata: {name: a}}]}`))
@@ -164,18 +173,18 @@ func TestSamplesThatMakeNoSense(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"empty":         {"", "there are no objects"},
 		"one version":   {object("example.org/v1", "Widget", "a") + "---\n" + object("example.org/v1", "Widget", "b"), "all objects are at v1"},
-		"two kinds":     {object("example.org/v1", "Widget", "a") + "---\n" + object("example.org/v2", "Gadget", "a"), "document 2: it is a Gadget"},
-		"no group":      {object("v1", "Pod", "a"), "document 1: it is not a custom resource"},
-		"labels":        {"apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: a, labels: {x: y}}\n", "document 1: a has labels that are not all strings"},
-		"no name":       {"apiVersion: example.org/v1\nkind: Widget\n", "document 1: it is not a custom resource"},
-		"no kind":       {"apiVersion: example.org/v1\n", "document 1"},
+		"two kinds":     {object("example.org/v1", "Widget", "a") + "---\n" + object("example.org/v2", "Gadget", "a"), `"a": it is a Gadget`},
+		"no group":      {object("v1", "Pod", "a"), ": it is not a custom resource"},
+		"labels":        {"apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: a, labels: {x: y}}\n", `"a": a has labels that are not all strings`},
+		"no name":       {"apiVersion: example.org/v1\nkind: Widget\n", ": it is not a custom resource"},
+		"no kind":       {"apiVersion: example.org/v1\n", "file.yaml:1"},
 		"empty list":    {"apiVersion: example.org/v1\nkind: WidgetList\nitems: []\n", "there are no objects"},
-		"list of pods":  {"apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]\n", "document 1: it is not a custom resource"},
-		"list of texts": {"apiVersion: v1\nkind: List\nitems: [a, b]\n", "document 1"},
-		"no YAML":       {"a: b: c", "document 1"},
-		"not a mapping": {"just text", "document 1"},
+		"list of pods":  {"apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]\n", ": it is not a custom resource"},
+		"list of texts": {"apiVersion: v1\nkind: List\nitems: [a, b]\n", "file.yaml:1"},
+		"no YAML":       {"a: b: c", "file.yaml:1"},
+		"not a mapping": {"just text", "file.yaml:1"},
 	} {
-		if _, err := Read(strings.NewReader(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := read([]byte(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want something with %q", name, err, test.want)
 		}
 	}

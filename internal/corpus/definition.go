@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
 	"strings"
@@ -26,11 +25,10 @@ type Definition struct {
 	schemas map[string]*Schema // by version
 }
 
-// ReadDefinitions reads the CustomResourceDefinitions of a stream of YAML or JSON documents, or of lists in it. Objects
-// of other kinds are left out and counted, so there may be no definition. Errors name the document, the definition, the
-// version and the place in the schema.
-func ReadDefinitions(r io.Reader) (definitions []*Definition, others int, err error) {
-	err = eachObject(r, func(object *unstructured.Unstructured) error {
+// ReadDefinitions reads the CustomResourceDefinitions of a file, or of lists in it. Objects of other kinds are left out and
+// counted, so there may be no definition. Errors name the document, the definition, the version and the place in the schema.
+func ReadDefinitions(file string, data []byte) (definitions []*Definition, others int, err error) {
+	err = eachObject(file, data, func(object *unstructured.Unstructured) error {
 		definition, problem := readDefinition(object)
 		switch {
 		case definition != nil:

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/text/encoding/unicode"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
@@ -14,14 +15,24 @@ func TestReadDefinitions(t *testing.T) {
 	t.Parallel()
 	text := "# a comment\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n" + widget("{type: object}") +
 		"\n---\n{apiVersion: v1, kind: List, items: [" + strings.ReplaceAll(widget("{type: object}"), "widgets", "gadgets") + "]}"
-	all, _, err := ReadDefinitions(strings.NewReader(text))
+	all, _, err := ReadDefinitions("file.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(all) != 2 || all[0].Name() != "widgets.example.com" || all[1].Name() != "gadgets.example.com" {
 		t.Errorf("got %v", all)
 	}
-	if none, others, err := ReadDefinitions(strings.NewReader("apiVersion: v1\nkind: Pod\n")); err != nil || len(none) != 0 || others != 1 {
+	// Notepad and PowerShell write marks of the order of bytes.
+	utf16, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String("\r\n" + widget("{type: object}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"\ufeff" + widget("{type: object}"), utf16, "%YAML 1.1\n---\n" + widget("{type: object}") + "\n...\n"} {
+		if one, _, err := ReadDefinitions("file.yaml", []byte(text)); err != nil || len(one) != 1 {
+			t.Errorf("%q: got %v, %v", text[:9], one, err)
+		}
+	}
+	if none, others, err := ReadDefinitions("file.yaml", []byte("apiVersion: v1\nkind: Pod\n")); err != nil || len(none) != 0 || others != 1 {
 		t.Errorf("got %v, %v", none, err)
 	}
 }
@@ -43,9 +54,12 @@ func TestDefinitionsThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, want string }{
 		"v1beta1":        {strings.Replace(widget("{type: object}"), "k8s.io/v1", "k8s.io/v1beta1", 1), "convert it to apiextensions.k8s.io/v1"},
-		"no YAML":        {"a: b: c", "document 1: not YAML"},
-		"second":         {"apiVersion: v1\nkind: Pod\n---\n" + widget("{type: string}"), "document 2: definition widgets.example.com: version v1"},
-		"wrong type":     {strings.Replace(widget("{type: object}"), "served: true", "served: perhaps", 1), `document 1: definition widgets.example.com: spec.versions[0].served: expected true or false, got the text "perhaps"`},
+		"no YAML":        {"a: b: c", "file.yaml:1: not YAML or JSON"},
+		"template":       {"# rendered by Helm\n---\n{{ .Values.crds }}\n", "file.yaml:3: this is a template, not YAML"},
+		"not text":       {"a: \xff\n", "file.yaml:1: this is not text in UTF-8"},
+		"aliases":        {"a: &a [" + strings.Repeat("x,", 9000) + "]\nb: [" + strings.Repeat("*a,", 9000) + "]\n", "file.yaml:1: its aliases stand for more"},
+		"second":         {"apiVersion: v1\nkind: Pod\n---\n" + widget("{type: string}"), "file.yaml:4: definition widgets.example.com: version v1"},
+		"wrong type":     {strings.Replace(widget("{type: object}"), "served: true", "served: perhaps", 1), `file.yaml:1: definition widgets.example.com: spec.versions[0].served: expected true or false, got the text "perhaps"`},
 		"versions":       {"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a.b}, spec: {group: b, names: {plural: a, kind: A}}}", "spec.versions is empty"},
 		"group":          {strings.Replace(widget("{type: object}"), "group: example.com,", "", 1), "spec.group"},
 		"no schema":      {strings.Replace(widget("{type: object}"), "schema: {openAPIV3Schema: {type: object}}", "", 1), "version v1: spec.versions[0].schema.openAPIV3Schema is missing"},
@@ -61,7 +75,7 @@ func TestDefinitionsThatMakeNoSense(t *testing.T) {
 		"reference":      {widget(spec("a: {$ref: '#/x'}")), "$ref"},
 		"list keys":      {widget(spec("a: {type: array, x-kubernetes-list-type: map, items: {type: object}}")), "x-kubernetes-list-map-keys"},
 	} {
-		_, _, err := ReadDefinitions(strings.NewReader(test.text))
+		_, _, err := ReadDefinitions("file.yaml", []byte(test.text))
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want something with %q", name, err, test.want)
 		}
@@ -103,7 +117,7 @@ func TestNew(t *testing.T) {
 	d := services(t)
 	const good = `{apiVersion: shop.example.com/v1, kind: ShopService, metadata: {name: a}, spec: {replicas: 1, maxReplicas: 2, image: x, ports: [{port: 1, protocol: TCP}]}}`
 	read := func(text string) (Corpus, error) {
-		samples, err := ReadSamples(strings.NewReader(text))
+		samples, err := ReadSamples("file.yaml", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +166,7 @@ func FuzzNewDefinition(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, schema string) {
-		all, _, err := ReadDefinitions(strings.NewReader(widget(schema)))
+		all, _, err := ReadDefinitions("file.yaml", []byte(widget(schema)))
 		if err != nil || len(all) == 0 {
 			return
 		}

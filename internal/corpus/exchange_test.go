@@ -322,7 +322,7 @@ func TestDifferences(t *testing.T) {
 func TestListsByKeysThatAreEmpty(t *testing.T) {
 	crd := strings.Replace(timers, "type: array\n", "type: array\n                x-kubernetes-list-type: map\n                x-kubernetes-list-map-keys: [name]\n", 1)
 	crd = strings.Replace(crd, "items: {type: object,", "items: {type: object, required: [name],", 1)
-	definitions, _, err := ReadDefinitions(strings.NewReader(crd))
+	definitions, _, err := ReadDefinitions("file.yaml", []byte(crd))
 	if err != nil {
 		t.Fatal(err)
 	}

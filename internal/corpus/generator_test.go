@@ -28,7 +28,7 @@ func styles() []Style { return []Style{Plain, Text, Integers, Zeros, Nulls} }
 // defined reads the only definition of a text.
 func defined(tb testing.TB, text string) *Definition {
 	tb.Helper()
-	all, _, err := ReadDefinitions(strings.NewReader(text))
+	all, _, err := ReadDefinitions("file.yaml", []byte(text))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func (p *project) read(t *testing.T, path string, seed int64) error {
 	if err != nil || !strings.Contains(string(text), "kind: CustomResourceDefinition") {
 		return err
 	}
-	definitions, _, err := corpus.ReadDefinitions(strings.NewReader(string(text)))
+	definitions, _, err := corpus.ReadDefinitions("file.yaml", text)
 	if err != nil {
 		t.Logf("%s is left out: %v", path, err)
 	}

@@ -1,49 +1,25 @@
 package corpus
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"reflect"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
-	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/manifest"
 )
 
-// ReadSamples reads the objects of a stream of YAML or JSON documents; lists are opened. They may be of any kind: those who
-// use them say which are samples. It fails when a document is no object, and says which. There may be none.
-func ReadSamples(r io.Reader) ([]*unstructured.Unstructured, error) {
+// ReadSamples reads the objects of a file; lists are opened. They may be of any kind: those who use them say which are samples. It
+// fails when a document is no object, and says which. There may be none.
+func ReadSamples(file string, data []byte) ([]*unstructured.Unstructured, error) {
 	var samples []*unstructured.Unstructured
-	err := eachObject(r, func(object *unstructured.Unstructured) error {
+	err := eachObject(file, data, func(object *unstructured.Unstructured) error {
 		samples = append(samples, object)
 		return nil
 	})
 	return samples, err
-}
-
-// Read reads samples from a stream of YAML or JSON documents: custom resources of one kind, at two versions or more, or
-// lists of them. It fails when they are not, and says which document is to blame.
-func Read(r io.Reader) (Corpus, error) {
-	c := Corpus{samples: map[string][]*unstructured.Unstructured{}, files: map[string]string{}}
-	err := eachObject(r, func(object *unstructured.Unstructured) error {
-		if err := customResource(object); err != nil {
-			return err
-		}
-		return add(&c, object)
-	})
-	if err != nil {
-		return Corpus{}, err
-	}
-	return c, c.twoVersions()
 }
 
 // FromSamples returns a corpus of which only samples are known: custom resources of one kind, at two versions or more. It
@@ -73,64 +49,16 @@ func (c Corpus) twoVersions() error {
 	return nil
 }
 
-// eachObject calls visit with each object of a stream, and says of an error which document it is of.
-func eachObject(r io.Reader, visit func(*unstructured.Unstructured) error) error {
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(r))
-	for n := 1; ; n++ {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = eachOf(document, visit)
-		}
-		if err != nil {
-			return fmt.Errorf("document %d: %w", n, err)
-		}
-	}
-}
-
-// eachOf calls visit with what a document has: an object, the objects of a list, or nothing.
-func eachOf(document []byte, visit func(*unstructured.Unstructured) error) error {
-	raw, err := yaml.YAMLToJSON(document)
+// eachObject calls visit with each object of a file, and says of an error which document it is of.
+func eachObject(file string, data []byte, visit func(*unstructured.Unstructured) error) error {
+	objects, err := manifest.Objects(file, data)
 	if err != nil {
-		return fmt.Errorf("not YAML: %w", err)
-	}
-	if string(raw) == "null" {
-		return nil // it has comments only
-	}
-	if err := isObject(raw); err != nil {
 		return err
 	}
-	object := &unstructured.Unstructured{}
-	if err := object.UnmarshalJSON(raw); err != nil {
-		return fmt.Errorf("not a Kubernetes object, which has an apiVersion and a kind: %w", err)
-	}
-	if !object.IsList() {
-		return visit(object)
-	}
-	return object.EachListItem(func(item runtime.Object) error {
-		one, ok := item.(*unstructured.Unstructured)
-		if !ok {
-			return fmt.Errorf("an item of the list is a %T", item)
+	for _, object := range objects {
+		if err := visit(object.Unstructured); err != nil {
+			return fmt.Errorf("%s: %w", object.From, err)
 		}
-		return visit(one)
-	})
-}
-
-// isObject reports whether a document has the two fields that all objects of Kubernetes have.
-func isObject(raw []byte) error {
-	var document any
-	if err := json.Unmarshal(raw, &document); err != nil {
-		return fmt.Errorf("not YAML: %w", err)
-	}
-	wrong := fieldpath.Mismatches(document, reflect.TypeFor[metav1.TypeMeta]())
-	fields, _ := document.(map[string]any)
-	switch {
-	case len(wrong) > 0:
-		return fmt.Errorf("not a Kubernetes object: %s", wrong[0])
-	case fields["apiVersion"] == nil || fields["kind"] == nil:
-		return errors.New("not a Kubernetes object, which has an apiVersion and a kind; add them, or leave the document out")
 	}
 	return nil
 }

@@ -16,8 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/crdconform/crdconform/config"
-	"github.com/crdconform/crdconform/internal/kustomization"
+	"github.com/crdconform/crdconform/internal/manifest"
 )
 
 // Definition is a CustomResourceDefinition that a user has.
@@ -58,12 +57,12 @@ func (c *collector) definitions(ctx context.Context, source string) error {
 	if at, is := strings.CutPrefix(source, gitScheme); is {
 		return c.git(ctx, at)
 	}
-	files, err := config.Expand(source)
+	files, err := manifest.Files(source)
 	if err != nil {
 		return err
 	}
 	for _, file := range files {
-		data, err := kustomization.ReadFile(file)
+		data, err := manifest.Read(file)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/crdconform/crdconform/internal/manifest"
 )
 
 // documents reads a stream of documents of YAML and JSON, and of each list in it item by item.
@@ -60,7 +62,7 @@ func (d *documents) begin() (indent []byte, first byte, err error) {
 			}
 			indent = nil
 		case len(indent) == 0 && d.marked():
-			d.skip(len(marker))
+			d.skip(len(manifest.Marker))
 			indent = []byte("   ") // in its place
 		default:
 			return indent, c, nil
@@ -84,16 +86,13 @@ func (d *documents) skip(n int) {
 	_, _ = d.in.Discard(len(next))
 }
 
-// marker is what begins a document of YAML, and is as long as what ends one.
-const marker = "---"
-
 // marked reports whether a marker is next. It has to be at the beginning of a line.
 func (d *documents) marked() bool {
-	next, _ := d.in.Peek(len(marker) + 1) // less at the end
-	if len(next) < len(marker) || string(next[:3]) != marker && string(next[:3]) != "..." {
+	next, _ := d.in.Peek(len(manifest.Marker) + 1) // less at the end
+	if len(next) < len(manifest.Marker) || string(next[:3]) != manifest.Marker && string(next[:3]) != "..." {
 		return false
 	}
-	return len(next) == len(marker) || strings.IndexByte(" \t\r\n", next[3]) >= 0
+	return len(next) == len(manifest.Marker) || strings.IndexByte(" \t\r\n", next[3]) >= 0
 }
 
 // text returns the next line with its end, until the next call.

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/crdconform/crdconform/internal/files"
-	"github.com/crdconform/crdconform/internal/kustomization"
+	"github.com/crdconform/crdconform/internal/manifest"
 )
 
 const gitScheme = "git://"
@@ -61,10 +61,10 @@ func gitFolder(ctx context.Context, ref, revision, folder string) ([]string, err
 	}
 	var files []string
 	for file := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
-		if kustomization.Is(file) {
+		if manifest.IsKustomization(file) {
 			return nil, fmt.Errorf("%s at %s has a kustomization, which is built from files only; run \"git worktree add\" for %s, and give the folder there", folder, ref, ref)
 		}
-		if readable(file) && path.Ext(file) != ".gz" {
+		if manifest.IsFile(file) {
 			files = append(files, path.Join(folder, file))
 		}
 	}

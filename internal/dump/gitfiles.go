@@ -8,6 +8,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/crdconform/crdconform/internal/manifest"
 )
 
 // IsGit reports whether a source is of the form git://REF or git://REF:PATH.
@@ -78,7 +80,7 @@ func gitBelow(ctx context.Context, ref, revision, name, here string) ([]GitFile,
 	}
 	var all []GitFile
 	for file := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
-		if !readable(file) || path.Ext(file) == ".gz" {
+		if !manifest.IsFile(file) {
 			continue
 		}
 		data, err := git(ctx, "cat-file", "blob", revision+":"+file)

@@ -18,6 +18,8 @@ import (
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
+
+	"github.com/crdconform/crdconform/internal/manifest"
 )
 
 // errTooMuch says that more would be read than may be.
@@ -165,7 +167,7 @@ func (c *collector) folder(ctx context.Context, folder string) error {
 
 // readable reports whether a file is of YAML or JSON, by its name.
 func readable(name string) bool {
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(strings.TrimSuffix(name, ".gz")))
+	return manifest.IsFile(strings.TrimSuffix(name, ".gz"))
 }
 
 // isCopy reports whether a file of a backup of Velero has an object that another file has, too. An object is in

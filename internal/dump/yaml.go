@@ -6,12 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"strconv"
 	"strings"
 
-	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
-	"sigs.k8s.io/yaml"
+	"github.com/crdconform/crdconform/internal/manifest"
 )
 
 // block is a part of a document of YAML that is YAML by itself.
@@ -136,43 +133,9 @@ func (d *documents) document(b block, kind string) error {
 
 // toJSON turns YAML into JSON.
 func (d *documents) toJSON(b block) ([]byte, error) {
-	if bytes.IndexByte(b.text, '&') >= 0 && bytes.IndexByte(b.text, '*') >= 0 {
-		var root kyaml.Node
-		if err := kyaml.Unmarshal(b.text, &root); err == nil && expanded(&root, map[*kyaml.Node]int64{}) > d.options.ObjectBytes {
-			return nil, d.tooLarge(b.at)
-		}
+	raw, err := manifest.Document{File: d.file, Line: b.at.line, Text: b.text}.JSONWithin(d.options.ObjectBytes)
+	if errors.Is(err, manifest.ErrTooLarge) {
+		return nil, d.tooLarge(b.at)
 	}
-	raw, err := yaml.YAMLToJSON(b.text)
-	if err == nil {
-		return raw, nil
-	}
-	reason := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")
-	if at := regexp.MustCompile(`^line (\d+): `).FindStringSubmatch(reason); at != nil {
-		within, _ := strconv.Atoi(at[1]) // digits; too many of them are no line
-		b.at.line, reason = b.at.line+max(within, 1)-1, strings.TrimPrefix(reason, at[0])
-	}
-	advice := ""
-	if bytes.Contains(b.text, []byte("{{")) {
-		advice = "; it looks like a template, so render it first, for example by \"helm template\""
-	}
-	return nil, fmt.Errorf("%s: it is neither YAML nor JSON: %s%s", b.at, strings.ReplaceAll(reason, "\n", " "), advice)
-}
-
-// expanded is about how many bytes a node has when each alias is replaced by what it stands for. One that stands for what it is in
-// has none here; the parser rejects it.
-func expanded(n *kyaml.Node, known map[*kyaml.Node]int64) int64 {
-	const enough = 1 << 40
-	if size, is := known[n]; is {
-		return size
-	}
-	known[n] = 0
-	size := int64(len(n.Value) + 1)
-	if n.Alias != nil {
-		size = expanded(n.Alias, known)
-	}
-	for _, inside := range n.Content {
-		size = min(enough, size+expanded(inside, known))
-	}
-	known[n] = size
-	return size
+	return raw, err
 }

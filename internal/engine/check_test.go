@@ -114,7 +114,7 @@ func TestPrepare(t *testing.T) {
 		"no definition":        {Description{Config: config.Config{Webhook: config.Webhook{FromCRD: &config.FromCRD{}}}}, "webhook.fromCRD: there is no definition to take it from"},
 		"reference with more":  {Description{Config: config.Config{CRDs: []string{crontabs}, Webhook: config.Webhook{Reference: &config.Reference{}}}}, "webhook.reference: it converts the CronTabs"},
 		"missing CRD":          {with(func(c *config.Config) { c.CRDs = []string{"missing.yaml"} }), "crds[0]: there is no file missing.yaml"},
-		"no CRD":               {with(func(c *config.Config) { c.CRDs = []string{text} }), "crds: " + text + ": document 1: "},
+		"no CRD":               {with(func(c *config.Config) { c.CRDs = []string{text} }), "crds: " + text + ":1: "},
 		"no CRD among objects": {with(func(c *config.Config) { c.CRDs = []string{put(t, object)} }), "crds: no CustomResourceDefinition in "},
 		"missing samples":      {with(func(c *config.Config) { c.Samples = []string{"missing.yaml"} }), "samples[0]: there is no file missing.yaml"},
 		"no samples":           {with(func(c *config.Config) { c.Samples = []string{put(t, "# nothing\n")} }), "samples: there are no objects in "},

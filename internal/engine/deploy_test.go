@@ -43,7 +43,7 @@ func TestDeployable(t *testing.T) {
 		"no pods":      {config.Embedded, process, config.InCluster{Image: "a"}, "webhook.inCluster: no pods can run with cluster embedded"},
 		"an archive":   {"existing", existing, config.InCluster{Archive: text}, "webhook.inCluster.archive: images can be loaded into nodes of kind only"},
 		"text":         {"kind", kind, config.InCluster{Archive: text}, "webhook.inCluster.archive: image archive " + text + ": not an archive"},
-		"no manifests": {"kind", kind, config.InCluster{Manifests: []string{text}}, "webhook.inCluster.manifests: " + text + ", document 1: "},
+		"no manifests": {"kind", kind, config.InCluster{Manifests: []string{text}}, "webhook.inCluster.manifests: " + text + ":1: "},
 		"an image":     {"kind", kind, config.InCluster{Image: "example.com/webhook:1"}, ""},
 	} {
 		err := Deployable(config.Config{Cluster: test.cluster, Webhook: config.Webhook{InCluster: &test.given}}, test.from)

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
@@ -20,8 +19,8 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/files"
-	"github.com/crdconform/crdconform/internal/kustomization"
 	"github.com/crdconform/crdconform/internal/load/recording"
+	"github.com/crdconform/crdconform/internal/manifest"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/subject"
 	"github.com/crdconform/crdconform/internal/suites"
@@ -192,13 +191,13 @@ func (p *Plan) readDefinitions() ([]*corpus.Definition, error) {
 	from := map[string]string{} // file by name of the definition
 	var definitions []*corpus.Definition
 	for _, file := range files {
-		data, err := kustomization.ReadFile(file)
+		data, err := manifest.Read(file)
 		if err != nil {
 			return nil, p.want.At("crds", "%w", err)
 		}
-		read, others, err := corpus.ReadDefinitions(bytes.NewReader(data))
+		read, others, err := corpus.ReadDefinitions(file, data)
 		if err != nil {
-			return nil, p.want.At("crds", "%s: %w", file, err)
+			return nil, p.want.At("crds", "%w", err)
 		}
 		if others > 0 && len(read) > 0 {
 			p.notes = append(p.notes, fmt.Sprintf("objects in %s other than CustomResourceDefinitions were left out: %d", file, others))
@@ -209,7 +208,7 @@ func (p *Plan) readDefinitions() ([]*corpus.Definition, error) {
 			}
 			from[d.Name()] = file
 		}
-		if beside := kustomization.In(filepath.Dir(filepath.Dir(file))); beside != "" && !kustomization.Is(file) && !slices.ContainsFunc(read, hasWebhook) {
+		if beside := manifest.KustomizationIn(filepath.Dir(filepath.Dir(file))); beside != "" && !manifest.IsKustomization(file) && !slices.ContainsFunc(read, hasWebhook) {
 			note := fmt.Sprintf("the definitions in %s were read without %s, which may add the webhook; give %s to check what that builds", filepath.Dir(file), beside, filepath.Dir(beside))
 			p.notes = append(slices.DeleteFunc(p.notes, func(other string) bool { return other == note }), note)
 		}
@@ -244,13 +243,13 @@ func (p *Plan) readSamples() ([]sample, error) {
 	var samples []sample
 	var errs []error
 	for _, file := range files {
-		data, err := kustomization.ReadFile(file)
+		data, err := manifest.Read(file)
 		if err != nil {
 			return nil, p.want.At("samples", "%w", err)
 		}
-		objects, err := corpus.ReadSamples(bytes.NewReader(data))
+		objects, err := corpus.ReadSamples(file, data)
 		if err != nil {
-			errs = append(errs, p.want.At("samples", "%s: %w", file, err))
+			errs = append(errs, p.want.At("samples", "%w", err))
 		}
 		for _, object := range objects {
 			samples = append(samples, sample{object, file})

@@ -8,6 +8,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/crdconform/crdconform/internal/manifest"
 )
 
 // place is where a field is.
@@ -22,15 +24,15 @@ type places map[string]place
 // separator stands between the steps of a path. No key in YAML can hold it.
 const separator = "\x00"
 
-// placesOf looks the fields of a document up that begins at a line of a file, counted from 1. The document has been
-// decoded by then; should this parser see it otherwise, the beginning is the only place that is known.
-func placesOf(file string, firstLine int, text []byte) (found places, twice []duplicate) {
-	found = places{"": {file: file, line: firstLine, column: 1}}
-	tree, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+// placesOf looks up the fields of a document, which has been decoded by then; should this parser see it otherwise, the beginning is
+// the only place that is known.
+func placesOf(d manifest.Document) (found places, twice []duplicate) {
+	found = places{"": {file: d.File, line: d.Line, column: 1}}
+	tree, err := parser.ParseBytes(d.Text, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return found, nil
 	}
-	w := &walker{places: found, file: file, before: firstLine - 1}
+	w := &walker{places: found, file: d.File, before: d.Line - 1}
 	for _, document := range tree.Docs {
 		if document.Body != nil {
 			w.item(document.Body, "")

@@ -1,23 +1,20 @@
 package lint
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/manifest"
 )
 
 // definition is a CustomResourceDefinition with where its fields are.
@@ -125,52 +122,27 @@ func readOld(options Options, replacing []*definition) (map[string]*definition, 
 // split returns the definitions among the documents of a file.
 func split(file File) ([]*document, error) {
 	var all []*document
-	line := 1
-	begin := 0
-	text := bytes.TrimPrefix(file.Data, []byte("\xef\xbb\xbf"))
-	for offset, n := 0, 1; offset <= len(text); n++ {
-		end := len(text)
-		if i := bytes.IndexByte(text[offset:], '\n'); i >= 0 {
-			end = offset + i
+	for _, d := range manifest.Documents(file.Name, file.Data) {
+		documents, err := read(d)
+		if err != nil {
+			return nil, err
 		}
-		last := end == len(text)
-		if begins := marker(text[offset:end]); begins || last {
-			stop := offset
-			if last && !begins {
-				stop = end
-			}
-			documents, err := read(file.Name, line, text[begin:stop])
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, documents...)
-			begin, line = min(offset+len("---"), len(text)), n
-		}
-		offset = end + 1
+		all = append(all, documents...)
 	}
 	return all, nil
 }
 
-// marker reports whether a line begins a document.
-func marker(line []byte) bool {
-	rest, found := bytes.CutPrefix(line, []byte("---"))
-	return found && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r"), rest[0]) >= 0)
-}
-
 // read returns the definitions in a document: itself, or the items of a list.
-func read(file string, line int, text []byte) ([]*document, error) {
-	if empty(text) {
-		return nil, nil
-	}
-	inJSON, err := toJSON(text)
+func read(d manifest.Document) ([]*document, error) {
+	inJSON, err := d.JSON()
 	if err != nil {
-		return nil, unreadable(file, line, text, err)
+		return nil, err
 	}
 	var value map[string]any
 	if json.Unmarshal(inJSON, &value) != nil || !mentionsDefinition(value) {
 		return nil, nil //nolint:nilerr // a document that is no mapping is no definition
 	}
-	found, twice := placesOf(file, line, text)
+	found, twice := placesOf(d)
 	if isDefinition(value) {
 		return []*document{{value: value, places: found, duplicate: twice}}, nil
 	}
@@ -183,41 +155,6 @@ func read(file string, line int, text []byte) ([]*document, error) {
 		}
 	}
 	return all, nil
-}
-
-// empty reports whether a document has no lines but comments and directives, such as %YAML.
-func empty(text []byte) bool {
-	for line := range bytes.Lines(text) {
-		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' && line[0] != '%' {
-			return false
-		}
-	}
-	return true
-}
-
-// toJSON leaves JSON as it is, which may be indented by tabs, unlike YAML.
-func toJSON(text []byte) ([]byte, error) {
-	if json.Valid(text) {
-		return text, nil
-	}
-	return yaml.YAMLToJSON(text)
-}
-
-// unreadable says why a document cannot be read, and where, counted from the beginning of the file.
-func unreadable(file string, line int, text []byte, err error) error {
-	if !utf8.Valid(text) {
-		return fmt.Errorf("%s:%d: this is not text in UTF-8", file, line)
-	}
-	if bytes.Contains(text, []byte("{{")) {
-		return fmt.Errorf("%s:%d: this is a template, not YAML; render it first, for example by \"helm template\", and give the output", file, line)
-	}
-	reason := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
-	reason = strings.TrimPrefix(reason, "yaml: ")
-	if at := regexp.MustCompile(`^line (\d+): `).FindStringSubmatch(reason); at != nil {
-		within, _ := strconv.Atoi(at[1]) // digits; too many of them are no line
-		line, reason = line+max(within, 1)-1, strings.TrimPrefix(reason, at[0])
-	}
-	return fmt.Errorf("%s:%d: not YAML or JSON: %s", file, line, strings.ReplaceAll(reason, "\n", " "))
 }
 
 // twiceBelow returns the keys twice there that are below a prefix.

@@ -24,7 +24,7 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: &schema {type: object, properties: {spec: {type: object, properties: {` + properties + `}}}}}}
   - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: *schema}}
 `
-	all, _, err := corpus.ReadDefinitions(strings.NewReader(text))
+	all, _, err := corpus.ReadDefinitions("file.yaml", []byte(text))
 	if err != nil {
 		tb.Fatal(err)
 	}

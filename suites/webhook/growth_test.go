@@ -2,11 +2,9 @@ package webhook
 
 import (
 	"regexp"
-	"strings"
 	"sync/atomic"
 	"testing"
 
-	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/wire"
@@ -32,10 +30,7 @@ func TestOutgrown(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	samples, err := corpus.Read(strings.NewReader(widgets))
-	if err != nil {
-		t.Fatal(err)
-	}
+	samples := widgetSamples(t)
 	results := judgeSelected(t, &suites.Subject{Client: client, Corpus: samples}, Area, func(id requirement.ID) bool {
 		return id == requirement.WebhookConversionGrowth
 	})

@@ -433,7 +433,7 @@ func TestMutantsAreCaught(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	definitions, _, err := corpus.ReadDefinitions(bytes.NewReader(file))
+	definitions, _, err := corpus.ReadDefinitions("file.yaml", file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,20 @@ metadata: {name: labelled, namespace: default, labels: {app: widget}, annotation
 spec: {replicas: 3, paused: true, ratio: 0.5, nothing: null, list: [{name: a}, {name: b}]}
 `
 
+// widgetSamples are widgets as a corpus.
+func widgetSamples(t *testing.T) corpus.Corpus {
+	t.Helper()
+	samples, err := corpus.ReadSamples("widgets.yaml", []byte(widgets))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := corpus.FromSamples(samples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // stranger is a webhook that is not the reference one. It changes the apiVersion of objects, and whatever else it is told.
 type stranger struct {
 	change  func(object map[string]any)
@@ -268,10 +282,7 @@ func judgeStranger(t *testing.T, s stranger, seed int64) []suites.Result {
 	if s.hangs != nil {
 		client = patient(t, client, 5*time.Second)
 	}
-	samples, err := corpus.Read(strings.NewReader(widgets))
-	if err != nil {
-		t.Fatal(err)
-	}
+	samples := widgetSamples(t)
 	env := spectest.Env(t, suites.Options{Subject: &suites.Subject{Client: client, Corpus: samples}, Seed: seed})
 	outcome, err := suites.Run(t.Context(), env, []suites.Area{Area}, spectest.Quiet{})
 	if err != nil {

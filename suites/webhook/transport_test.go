@@ -126,7 +126,7 @@ func (s served) start(t *testing.T) *suites.Subject {
 // of starts the webhook as that of the one definition in a file.
 func (s served) of(t *testing.T, file string) *suites.Subject {
 	t.Helper()
-	definitions, _, err := corpus.ReadDefinitions(strings.NewReader(file))
+	definitions, _, err := corpus.ReadDefinitions("file.yaml", []byte(file))
 	if err != nil {
 		t.Fatal(err)
 	}

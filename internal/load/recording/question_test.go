@@ -53,7 +53,7 @@ func TestQuestions(t *testing.T) {
 // corpusOf is the corpus of a definition without samples.
 func corpusOf(t *testing.T, definition string) corpus.Corpus {
 	t.Helper()
-	read, _, err := corpus.ReadDefinitions(strings.NewReader(definition))
+	read, _, err := corpus.ReadDefinitions("file.yaml", []byte(definition))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func (a *applier) applyAll(ctx context.Context, namespace string, documents []do
 	var problems []error
 	for _, d := range documents {
 		if err := a.prepare(ctx, namespace, d, defined); err != nil {
-			problems = append(problems, fmt.Errorf("%s (%s): %w", title(d.Unstructured), d.from, err))
+			problems = append(problems, fmt.Errorf("%s (%s): %w", title(d.Unstructured), d.From, err))
 		}
 	}
 	if err := errors.Join(problems...); err != nil {
@@ -109,7 +109,7 @@ func (a *applier) applyAll(ctx context.Context, namespace string, documents []do
 	}
 	for _, d := range documents {
 		if err := a.apply(ctx, d.Unstructured); err != nil {
-			return fmt.Errorf("%s (%s): %w", title(d.Unstructured), d.from, err)
+			return fmt.Errorf("%s (%s): %w", title(d.Unstructured), d.From, err)
 		}
 	}
 	return nil
@@ -431,6 +431,6 @@ func documentOf(object any) (document, error) {
 	if err != nil {
 		return document{}, err
 	}
-	d := document{new(unstructured.Unstructured), "made by crdconform"}
+	d := document{Unstructured: new(unstructured.Unstructured), From: "made by crdconform"}
 	return d, d.UnmarshalJSON(data)
 }

@@ -42,7 +42,7 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	found, err := load([]string{filepath.Join(dir, "plain/b.yaml")})
-	if err != nil || !strings.HasSuffix(found[1].from, "b.yaml, document 4") {
+	if err != nil || !strings.HasSuffix(found[1].From, "b.yaml:9") {
 		t.Errorf("the ConfigMap is from %+v, %v", found, err)
 	}
 }
@@ -50,12 +50,12 @@ func TestLoad(t *testing.T) {
 func TestLoadWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
 	for name, test := range map[string]struct{ text, want string }{
-		"twice":    {"apiVersion: v1\nkind: Service\nkind: Service\nmetadata: {name: a}\n", "twice.yaml, document 1: "},
-		"nameless": {"apiVersion: v1\nkind: Service\nmetadata: {generateName: a-}\n", "document 1: the Service has no metadata.name"},
+		"twice":    {"apiVersion: v1\nkind: Service\nkind: Service\nmetadata: {name: a}\n", "twice.yaml:1: "},
+		"nameless": {"apiVersion: v1\nkind: Service\nmetadata: {generateName: a-}\n", "nameless.yaml:1: the Service has no metadata.name"},
 		"kindless": {"apiVersion: v1\nmetadata: {name: a}\n", "not a Kubernetes object"},
-		"version":  {"kind: Service\nmetadata: {name: a}\n", "document 1: the Service has no apiVersion"},
-		"text":     {"hello", "document 1: "},
-		"second":   {"apiVersion: v1\nkind: Service\nmetadata: {name: a}\n---\na: [\n", "second.yaml, document 2: "},
+		"version":  {"kind: Service\nmetadata: {name: a}\n", "version.yaml:1: not a Kubernetes object, which has an apiVersion and a kind"},
+		"text":     {"hello", "text.yaml:1: "},
+		"second":   {"apiVersion: v1\nkind: Service\nmetadata: {name: a}\n---\na: [\n", "second.yaml:5: "},
 		"nothing":  {"# only a comment\n---\n", "nothing.yaml contains no objects"},
 	} {
 		file := write(t, filepath.Join(dir, name+".yaml"), []byte(test.text))
@@ -63,7 +63,7 @@ func TestLoadWhatIsWrong(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want %q", name, titles(found), err, test.want)
 		}
 	}
-	if _, err := load([]string{filepath.Join(dir, "none")}); err == nil || !strings.Contains(err.Error(), "no such file or folder") {
+	if _, err := load([]string{filepath.Join(dir, "none")}); err == nil || !strings.Contains(err.Error(), "there is no file") {
 		t.Errorf("no file: %v", err)
 	}
 	if _, err := load(nil); err == nil {

@@ -548,8 +548,8 @@ func TestImagesThatDoNotGetReady(t *testing.T) {
 	}
 }
 
-// manifest is what a user may deploy the webhook with. The namespace, the Secret and the image are to be filled in.
-const manifest = `apiVersion: v1
+// userManifest is what a user may deploy the webhook with. The namespace, the Secret and the image are to be filled in.
+const userManifest = `apiVersion: v1
 kind: Service
 metadata: {name: webhook-service}
 spec: {selector: {app: manager}, ports: [{port: 443, targetPort: serving}]}
@@ -605,7 +605,7 @@ func TestDeployedManifests(t *testing.T) {
 	o := options(t, c)
 	o.Namespace = "factory-" + o.Run
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "manager/all.yaml"), []byte(manifest))
+	write(t, filepath.Join(dir, "manager/all.yaml"), []byte(userManifest))
 	write(t, filepath.Join(dir, "manager/kustomization.yaml"), []byte("resources: [all.yaml]\n"))
 	write(t, filepath.Join(dir, "crd.yaml"), []byte(strings.ReplaceAll(definition, "NAMESPACE", o.Namespace)))
 	name, tag, _ := strings.Cut(archive.Reference, ":")
@@ -660,7 +660,7 @@ func TestManifestsWithTheirOwnCertificate(t *testing.T) {
 	}
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "secret.json"), text)
-	write(t, filepath.Join(dir, "all.yaml"), []byte(strings.ReplaceAll(manifest, "IMAGE", archive.Reference)))
+	write(t, filepath.Join(dir, "all.yaml"), []byte(strings.ReplaceAll(userManifest, "IMAGE", archive.Reference)))
 	m := Manifests{Paths: []string{dir}, Path: "/crdconvert", Certificate: Certificate{Authority: "serving-cert"}}
 	w, err := DeployManifests(t.Context(), m, o)
 	if err != nil {
@@ -688,7 +688,7 @@ func TestManifestsWithTheirOwnCertificate(t *testing.T) {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "secret.json"), text)
 		write(t, filepath.Join(dir, "crd.yaml"), []byte(strings.ReplaceAll(crd, "Cg==", base64.StdEncoding.EncodeToString(authority.PEM()))))
-		write(t, filepath.Join(dir, "all.yaml"), []byte(strings.ReplaceAll(manifest, "IMAGE", archive.Reference)))
+		write(t, filepath.Join(dir, "all.yaml"), []byte(strings.ReplaceAll(userManifest, "IMAGE", archive.Reference)))
 		w, err := DeployManifests(t.Context(), Manifests{Paths: []string{dir}}, o)
 		if err != nil {
 			t.Fatal(err)
@@ -709,7 +709,7 @@ func TestManifestsWithTheirOwnCertificate(t *testing.T) {
 	t.Run("a port that no pod has", func(t *testing.T) {
 		o := options(t, c)
 		dir := t.TempDir()
-		file := write(t, filepath.Join(dir, "all.yaml"), []byte(strings.ReplaceAll(strings.ReplaceAll(manifest, "IMAGE", archive.Reference), "targetPort: serving", "targetPort: typo")))
+		file := write(t, filepath.Join(dir, "all.yaml"), []byte(strings.ReplaceAll(strings.ReplaceAll(userManifest, "IMAGE", archive.Reference), "targetPort: serving", "targetPort: typo")))
 		_, err := DeployManifests(t.Context(), Manifests{Paths: []string{file}, Certificate: Certificate{Secret: "serving-cert"}}, o)
 		if err == nil || !strings.Contains(err.Error(), "has no endpoints") || !strings.Contains(err.Error(), "targetPort (typo)") {
 			t.Errorf("got %v", err)

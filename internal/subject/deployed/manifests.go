@@ -185,7 +185,7 @@ func referencesIn(documents []document) ([]reference, error) {
 			} `json:"spec"`
 		}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(d.Object, &definition); err != nil {
-			return nil, fmt.Errorf("%s (%s): %w", title(d.Unstructured), d.from, err)
+			return nil, fmt.Errorf("%s (%s): %w", title(d.Unstructured), d.From, err)
 		}
 		c := definition.Spec.Conversion
 		if c != nil && c.Webhook != nil && c.Webhook.ClientConfig != nil && c.Webhook.ClientConfig.Service != nil {
@@ -263,9 +263,9 @@ func serviceOf(m Manifests, service document, references []reference, namespace 
 			there = append(there, strconv.Itoa(int(port)))
 		}
 		if len(there) == 0 {
-			return s, fmt.Errorf("%s (%s) has no ports", title(service.Unstructured), service.from)
+			return s, fmt.Errorf("%s (%s) has no ports", title(service.Unstructured), service.From)
 		}
-		return s, unsaid([]string{"port"}, "%s (%s) has no port %d; it has %s; choose one as the port", title(service.Unstructured), service.from, s.Port, strings.Join(there, ", "))
+		return s, unsaid([]string{"port"}, "%s (%s) has no port %d; it has %s; choose one as the port", title(service.Unstructured), service.From, s.Port, strings.Join(there, ", "))
 	}
 	if !strings.HasPrefix(s.Path, "/") {
 		s.Path = "/" + s.Path
@@ -290,7 +290,7 @@ func portsOf(service document) []int32 {
 func replicas(service document, documents []document, namespace string) (int, error) {
 	selector, _, _ := unstructured.NestedStringMap(service.Object, "spec", "selector")
 	if len(selector) == 0 {
-		return 0, fmt.Errorf("%s (%s) has no selector, so it selects no pods", title(service.Unstructured), service.from)
+		return 0, fmt.Errorf("%s (%s) has no selector, so it selects no pods", title(service.Unstructured), service.From)
 	}
 	total, matched := 0, false
 	for _, d := range documents {
@@ -313,7 +313,7 @@ func replicas(service document, documents []document, namespace string) (int, er
 		total += int(count)
 	}
 	if !matched {
-		return 0, fmt.Errorf("%s (%s) selects pods with %s, and nothing among the manifests makes such pods", title(service.Unstructured), service.from, labels.SelectorFromSet(selector))
+		return 0, fmt.Errorf("%s (%s) selects pods with %s, and nothing among the manifests makes such pods", title(service.Unstructured), service.From, labels.SelectorFromSet(selector))
 	}
 	return max(total, 1), nil
 }

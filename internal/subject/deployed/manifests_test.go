@@ -145,7 +145,7 @@ func TestPlansThatMakeNoSense(t *testing.T) {
 		"nothing behind it": {Manifests{}, strings.ReplaceAll(pods, "app: a", "app: b") + service, "selects pods with app=a, and nothing among the manifests makes such pods"},
 		"another namespace": {Manifests{}, strings.ReplaceAll(pods, "{name: d}", "{name: d, namespace: far}") + service, "nothing among the manifests makes such pods"},
 		"two certificates":  {Manifests{Certificate: Certificate{Secret: "a", Authority: "b"}}, pods + service, "give only one of the two"},
-		"no such port":      {Manifests{Port: 9, Certificate: Certificate{Secret: "a"}}, pods + service, "Service one (stack.yaml, document 2) has no port 9; it has 8443"},
+		"no such port":      {Manifests{Port: 9, Certificate: Certificate{Secret: "a"}}, pods + service, "Service one (stack.yaml:6) has no port 9; it has 8443"},
 		"which port":        {Manifests{Certificate: Certificate{Secret: "a"}}, pods + strings.ReplaceAll(service, "[{port: 8443}]", "[{port: 8443}, {port: 9}]"), "has no port 443; it has 8443, 9"},
 		"no port":           {Manifests{Certificate: Certificate{Secret: "a"}}, pods + strings.ReplaceAll(service, "[{port: 8443}]", "[]"), "has no ports"},
 		"the usual port":    {Manifests{}, strings.ReplaceAll(stack, "port: 8443, path", "path"), "has no port 443; it has 8443, 9443"},

@@ -217,12 +217,11 @@ func frail(t *testing.T) (string, corpus.Corpus) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./"+dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	definitions, samples := openedFile(t, filepath.Join(dir, "crd.yaml")), openedFile(t, filepath.Join(dir, "samples.yaml"))
-	read, _, err := corpus.ReadDefinitions(definitions)
+	read, _, err := corpus.ReadDefinitions("crd.yaml", readFile(t, filepath.Join(dir, "crd.yaml")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects, err := corpus.ReadSamples(samples)
+	objects, err := corpus.ReadSamples("samples.yaml", readFile(t, filepath.Join(dir, "samples.yaml")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,14 +232,13 @@ func frail(t *testing.T) (string, corpus.Corpus) {
 	return program, kind
 }
 
-func openedFile(t *testing.T, name string) *os.File {
+func readFile(t *testing.T, name string) []byte {
 	t.Helper()
-	f, err := os.Open(name)
+	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { f.Close() })
-	return f
+	return text
 }
 
 // TestDisruptionFrailCaught has each bug found by its scenario, whatever else the machine does.

@@ -149,12 +149,15 @@ func lossless(t *testing.T, p *Program) {
 // samplesOf reads the samples of a program.
 func samplesOf(t *testing.T, p *Program) corpus.Corpus {
 	t.Helper()
-	file, err := os.Open(p.Samples)
+	text, err := os.ReadFile(p.Samples)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	c, err := corpus.Read(file)
+	samples, err := corpus.ReadSamples(p.Samples, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := corpus.FromSamples(samples)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,4 @@
-// Package kustomization builds kustomizations from what is on this machine.
-package kustomization
+package manifest
 
 import (
 	"fmt"
@@ -19,13 +18,13 @@ import (
 	"github.com/crdconform/crdconform/internal/files"
 )
 
-// Is reports whether a file is a kustomization, by its name.
-func Is(file string) bool {
+// IsKustomization reports whether a file is a kustomization, by its name.
+func IsKustomization(file string) bool {
 	return slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(file))
 }
 
-// In returns the path of the kustomization of a folder, or nothing.
-func In(folder string) string {
+// KustomizationIn returns the path of the kustomization of a folder, or nothing.
+func KustomizationIn(folder string) string {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
 		if info, err := os.Stat(filepath.Join(folder, name)); err == nil && info.Mode().IsRegular() {
 			return filepath.Join(folder, name)
@@ -34,19 +33,11 @@ func In(folder string) string {
 	return ""
 }
 
-// ReadFile reads a file. Of a kustomization it returns what that builds.
-func ReadFile(file string) ([]byte, error) {
-	if Is(file) {
-		return Build(filepath.Dir(file))
-	}
-	return files.Read(file, files.Objects)
-}
-
 // building is held while a kustomization is built: kustomize keeps schemas in variables of its own.
 var building sync.Mutex
 
-// Build builds the kustomization of a folder. Nothing is downloaded.
-func Build(folder string) ([]byte, error) {
+// build builds the kustomization of a folder. Nothing is downloaded.
+func build(folder string) ([]byte, error) {
 	if err := checkLocal(folder, map[string]bool{}); err != nil {
 		return nil, err
 	}
@@ -66,7 +57,7 @@ func Build(folder string) ([]byte, error) {
 // checkLocal fails when a kustomization, or one that it is made of, needs something from elsewhere. Kustomize would run git,
 // or fetch a URL, as soon as it saw it.
 func checkLocal(folder string, seen map[string]bool) error {
-	file := In(folder)
+	file := KustomizationIn(folder)
 	if file == "" || seen[filepath.Clean(folder)] {
 		return nil // kustomize itself says what is missing
 	}
