@@ -21,7 +21,6 @@ import (
 type dropper struct {
 	storageLook
 	ignoreRequests bool
-	resume         string
 }
 
 func newStorageDrop(s streams) *cobra.Command {
@@ -38,9 +37,6 @@ as text, and all as JSON.
 
 The versions of stored objects are determined as by "crdconform storage status". If they cannot be determined, the answer
 is not "safe". With --ignore-requests, requests for the version do not count.
-
-With --resume FILE, the same command continues an interrupted run where it stopped, within an hour. The file is removed when
-a run completes.
 
 Exit codes:
   0    safe
@@ -63,22 +59,18 @@ Exit codes:
 			if err := d.check(); err != nil {
 				return err
 			}
-			if d.resume != "" && (len(d.etcd.Endpoints) > 0 || d.snapshot != "") {
-				return errors.New("--resume continues lists of the API server, and cannot be combined with --etcd-endpoints or --snapshot")
-			}
 			return d.judge(cmd.Context(), args[0], args[1])
 		},
 	}
 	flags := cmd.Flags()
 	d.bind(flags)
-	flags.StringVar(&d.resume, "resume", "", "file in which to record progress; the next run continues from there (with --output json, also FILE.blockers)")
 	flags.BoolVar(&d.ignoreRequests, "ignore-requests", false, "ignore requests for the version")
 	return cmd
 }
 
 func (d *dropper) judge(ctx context.Context, name, version string) error {
 	all := d.output == "json"
-	inventory, spool, err := d.inspect(ctx, []string{name}, storage.Options{Drop: version, KeepAll: all, Resume: d.resume})
+	inventory, spool, err := d.inspect(ctx, []string{name}, storage.Options{Drop: version, KeepAll: all})
 	if err != nil {
 		return err
 	}

@@ -116,9 +116,6 @@ func (l *storageLook) unlooked(ctx context.Context, err error) error {
 	if missing, is := errors.AsType[*storage.NoDefinitionError](err); is {
 		return missing
 	}
-	if other, is := errors.AsType[*storage.ResumeError](err); is {
-		return fmt.Errorf("--resume %w", other)
-	}
 	return unfinished(ctx, err)
 }
 

@@ -137,7 +137,6 @@ type Spool struct {
 	file   *os.File
 	writer *bufio.Writer
 	marked int64
-	stays  bool // the file, when the spool is closed
 }
 
 func newSpool(at place) (*Spool, error) {
@@ -145,11 +144,7 @@ func newSpool(at place) (*Spool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a file for the blockers: %w", err)
 	}
-	return spoolOf(at, file, false), nil
-}
-
-func spoolOf(at place, file *os.File, stays bool) *Spool {
-	return &Spool{at: at, file: file, writer: bufio.NewWriter(file), stays: stays}
+	return &Spool{at: at, file: file, writer: bufio.NewWriter(file)}, nil
 }
 
 func (s *Spool) wants(at place) bool { return s != nil && s.at == at }
@@ -165,40 +160,14 @@ func (s *Spool) add(blocker Blocker) error {
 
 // mark remembers where the file ends.
 func (s *Spool) mark() error {
-	end, err := s.end()
-	s.markAt(end)
+	if s == nil {
+		return nil
+	}
+	err := s.writer.Flush()
+	if err == nil {
+		s.marked, err = s.file.Seek(0, io.SeekCurrent)
+	}
 	return err
-}
-
-// markAt remembers a place in the file.
-func (s *Spool) markAt(end int64) {
-	if s != nil {
-		s.marked = end
-	}
-}
-
-// end returns where the file ends.
-func (s *Spool) end() (int64, error) {
-	if s == nil {
-		return 0, nil
-	}
-	if err := s.writer.Flush(); err != nil {
-		return 0, err
-	}
-	return s.file.Seek(0, io.SeekCurrent)
-}
-
-// cut has the file end at a place, from which on it is written. It reports whether it comes so far.
-func (s *Spool) cut(end int64) (bool, error) {
-	if s == nil {
-		return true, nil
-	}
-	info, err := s.file.Stat()
-	if err != nil || info.Size() < end {
-		return false, err
-	}
-	_, err = s.file.Seek(end, io.SeekStart)
-	return true, errors.Join(err, s.file.Truncate(end))
 }
 
 // back takes back what was added since the mark.
@@ -238,13 +207,10 @@ func (s *Spool) All() iter.Seq2[json.RawMessage, error] {
 	}
 }
 
-// Close removes the file, unless a later run needs it to resume.
+// Close removes the file.
 func (s *Spool) Close() error {
 	if s == nil {
 		return nil
-	}
-	if s.stays {
-		return s.file.Close()
 	}
 	return errors.Join(s.file.Close(), os.Remove(s.file.Name()))
 }

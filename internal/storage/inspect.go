@@ -27,9 +27,6 @@ type Options struct {
 	Drop    string
 	KeepAll bool
 
-	// Resume is a file that keeps how far the look is, for the next run. Inspect takes one definition then. It may be empty.
-	Resume string
-
 	// Flags say which cluster it is, for commands that mend something, such as "--context staging". It may be empty.
 	Flags string
 
@@ -72,7 +69,6 @@ type inspector struct {
 	told      map[*Definition]teller
 	fromEtcd  map[*Definition]bool // whether everything of the objects is read from etcd
 	book      *book
-	journal   *journal // nil unless the look can be resumed
 }
 
 // Inspect looks at definitions, by name, in the cluster of a configuration, and at everything that names their versions. It sends
@@ -121,8 +117,11 @@ func (i *inspector) look(ctx context.Context, names []string) error {
 			return err
 		}
 	}
-	if err := i.open(); err != nil {
-		return err
+	if i.options.KeepAll {
+		var err error
+		if i.book.spool, err = newSpool(place{i.inventory.Definitions[0], i.options.Drop}); err != nil {
+			return err
+		}
 	}
 	for _, d := range i.inventory.Definitions {
 		if err := i.storedOf(ctx, d); err != nil {
@@ -139,10 +138,7 @@ func (i *inspector) look(ctx context.Context, names []string) error {
 			return err
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return i.forget()
+	return ctx.Err()
 }
 
 // define looks at a definition itself.

@@ -43,9 +43,6 @@ func (i *inspector) everything(ctx context.Context) error {
 		}
 		own[schema.GroupResource{Group: d.Group, Resource: d.Plural}] = d
 	}
-	if err := i.unfinishedFirst(all); err != nil {
-		return err
-	}
 	for _, at := range all {
 		if err := i.list(ctx, at, own[at.GroupResource()]); err != nil {
 			return err
@@ -114,15 +111,12 @@ func (i *inspector) skipped(at schema.GroupVersionResource) bool {
 // list lists a resource, that of a definition or of others.
 func (i *inspector) list(ctx context.Context, at schema.GroupVersionResource, d *Definition) error {
 	resource := at.GroupResource().String()
-	if i.listed(resource) {
-		return nil
-	}
-	from, err := i.mark(resource)
-	if err != nil {
+	if err := i.book.mark(); err != nil {
 		return err
 	}
+	var err error
 	for attempt := 1; ; attempt++ {
-		err = i.pages(ctx, at, from, func(o *stored) error {
+		err = i.pages(ctx, at, func(o *stored) error {
 			if d != nil && !i.told[d].bytes {
 				if wrong := i.storedAt(d, o, ""); wrong != nil {
 					return wrong
@@ -137,22 +131,15 @@ func (i *inspector) list(ctx context.Context, at schema.GroupVersionResource, d 
 		if wrong := i.book.back(); wrong != nil {
 			return wrong
 		}
-		if from.Continue != "" {
-			i.inventory.Definitions[0].Notes = append(i.inventory.Definitions[0].Notes,
-				fmt.Sprintf("The API server no longer had the list of %s that an earlier run had begun, so it was listed again.", resource))
-		}
-		from = unfinished{Resource: resource}
 	}
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err == nil, (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)) && d == nil: // it has gone, or has no objects
 		i.book.keep()
-		return i.noteDone(resource)
+		return nil
 	case isInternal(err):
 		return err
-	case i.journal != nil && i.journal.List != nil && !isLasting(err): // a part of the list was seen
-		return fmt.Errorf("listing %s: %w; the same command continues there", resource, err)
 	}
 	gap := Gap{What: resource, Why: "it cannot be listed: " + line(err.Error())}
 	if apierrors.IsForbidden(err) {
@@ -164,12 +151,7 @@ func (i *inspector) list(ctx context.Context, at schema.GroupVersionResource, d 
 	} else {
 		i.inventory.Gaps = append(i.inventory.Gaps, gap)
 	}
-	return errors.Join(i.book.back(), i.noteDone(""))
-}
-
-// isLasting reports whether the same request would fail again.
-func isLasting(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
+	return i.book.back()
 }
 
 // internalError is an error of this machine, such as a full disk, rather than of the cluster.
@@ -182,13 +164,12 @@ func isInternal(err error) bool {
 	return errors.As(err, &internal)
 }
 
-// pages lists the metadata of a resource page by page, from where an earlier run was. The API server is at the next page while one is
-// visited.
-func (i *inspector) pages(ctx context.Context, at schema.GroupVersionResource, from unfinished, visit func(*stored) error) error {
+// pages lists the metadata of a resource page by page. The API server is at the next page while one is visited.
+func (i *inspector) pages(ctx context.Context, at schema.GroupVersionResource, visit func(*stored) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	next := i.page(ctx, at, from.Continue)
-	for {
+	next := i.page(ctx, at, "")
+	for seen := int64(0); ; {
 		page, err := next()
 		if err != nil {
 			return err
@@ -201,14 +182,10 @@ func (i *inspector) pages(ctx context.Context, at schema.GroupVersionResource, f
 				return internalError{err}
 			}
 		}
-		from.Objects += int64(len(page.Items))
-		i.progress(from.Resource, from.Objects)
+		seen += int64(len(page.Items))
+		i.progress(at.GroupResource().String(), seen)
 		if page.Continue == "" {
 			return nil
-		}
-		from.Continue = page.Continue
-		if err := i.note(from); err != nil {
-			return internalError{err}
 		}
 	}
 }

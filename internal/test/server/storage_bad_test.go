@@ -112,7 +112,6 @@ func TestStorageBadClusters(t *testing.T) {
 			t.Errorf("it counted %d objects, %+v, %v", d.Objects, d.Version("v1beta1"), d.Gaps)
 		}
 	})
-	t.Run("resumed", func(t *testing.T) { resumes(t, c) })
 	t.Run("conversion fails", func(t *testing.T) {
 		failed := metav1.Status{Code: 500, Reason: metav1.StatusReasonInternalError, Message: "conversion webhook for bad.example.com/v1beta1, Kind=CronTab failed:\nno such host"}
 		inventory, err := look(&recorder{answer: answering("/apis/bad.example.com/v1/crontabs", false, failed)}, storage.Options{}) //nolint:bodyclose // client-go closes it
