@@ -2,6 +2,8 @@
 package chapters
 
 import (
+	"slices"
+
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/suites/control"
 	"github.com/crdconform/crdconform/suites/conversion"
@@ -28,6 +30,11 @@ func Run() []suites.Area {
 		versions.Area, conversion.Area, webhook.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area,
 		migration.New(nil), publishing.Area, subresources.Area, objects.Area, control.Area,
 	}
+}
+
+// Servers returns the chapters on API servers, which need no nodes.
+func Servers() []suites.Area {
+	return slices.DeleteFunc(Run(), func(a suites.Area) bool { return a.Name == webhook.Area.Name || a.Name == control.Area.Name })
 }
 
 // Check returns the chapters on the webhook and the definition of a user, which the command check checks.

@@ -26,21 +26,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/chapters"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/test/manifest"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites/control"
-	"github.com/crdconform/crdconform/suites/conversion"
-	"github.com/crdconform/crdconform/suites/defaulting"
-	"github.com/crdconform/crdconform/suites/lifecycle"
-	"github.com/crdconform/crdconform/suites/migration"
-	"github.com/crdconform/crdconform/suites/objects"
-	"github.com/crdconform/crdconform/suites/publishing"
-	"github.com/crdconform/crdconform/suites/schema"
-	"github.com/crdconform/crdconform/suites/storage"
-	"github.com/crdconform/crdconform/suites/subresources"
-	"github.com/crdconform/crdconform/suites/validation"
-	"github.com/crdconform/crdconform/suites/versions"
 )
 
 // TestEachMissingRightIsNamed has a user for each right who has all others.
@@ -57,7 +47,7 @@ func TestSuitesRunWithExactlyTheseRights(t *testing.T) {
 		return starts(t.Context(), Options{Kubeconfig: path, Context: "test", Run: "rights", WebhookHost: ip(t)})
 	})
 	c := &watched{Cluster: connected(t, Options{Kubeconfig: path, Run: "rights", WebhookHost: ip(t)}), used: map[string]bool{}}
-	if passed := c.runSuites(t, servers()...); passed < 150 {
+	if passed := c.runSuites(t, chapters.Servers()...); passed < 150 {
 		t.Errorf("%d requirements passed", passed)
 	}
 	compareRights(t, c)
@@ -144,14 +134,6 @@ func TestControlWithTheRightsOfTheManifest(t *testing.T) {
 			}
 		}
 		s.nothingLeft(t, test.name)
-	}
-}
-
-// servers are the chapters that bind API servers.
-func servers() []suites.Area {
-	return []suites.Area{
-		versions.Area, conversion.Area, storage.Area, lifecycle.Area, migration.New(nil), schema.Area, validation.Area, defaulting.Area, publishing.Area, subresources.Area,
-		objects.Area,
 	}
 }
 

@@ -17,22 +17,12 @@ import (
 	k8sschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/crdconform/crdconform/internal/chapters"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/test/manifest"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites/control"
-	"github.com/crdconform/crdconform/suites/conversion"
-	"github.com/crdconform/crdconform/suites/defaulting"
-	"github.com/crdconform/crdconform/suites/lifecycle"
-	"github.com/crdconform/crdconform/suites/migration"
-	"github.com/crdconform/crdconform/suites/objects"
-	"github.com/crdconform/crdconform/suites/publishing"
 	"github.com/crdconform/crdconform/suites/reading"
-	"github.com/crdconform/crdconform/suites/schema"
-	"github.com/crdconform/crdconform/suites/storage"
-	"github.com/crdconform/crdconform/suites/subresources"
-	"github.com/crdconform/crdconform/suites/validation"
-	"github.com/crdconform/crdconform/suites/versions"
 )
 
 // rbac is the manifest of what a run needs to be allowed.
@@ -331,11 +321,7 @@ func TestReadOnlyRun(t *testing.T) {
 	})
 	c := &watched{Cluster: connected(t, Options{Kubeconfig: path, Run: "reads", ReadOnly: true}), used: map[string]bool{}}
 	env := environmentOf(t, suites.Options{Cluster: c, Seed: 1, Domain: c.Domain(), Run: "reads", Readings: reading.Checks(), Effect: patience})
-	areas := []suites.Area{
-		versions.Area, conversion.Area, storage.Area, lifecycle.Area, migration.New(nil), schema.Area, validation.Area, defaulting.Area, publishing.Area,
-		subresources.Area, objects.Area, control.Area,
-	}
-	outcome, err := suites.Run(t.Context(), env, areas, quiet{})
+	outcome, err := suites.Run(t.Context(), env, append(chapters.Servers(), control.Area), quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/chapters"
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/cluster/envtest"
 	"github.com/crdconform/crdconform/internal/suites"
@@ -24,9 +25,9 @@ import (
 // longer than all others together, and is left out with a watch cache.
 func serverAreas(watchCache bool) []suites.Area {
 	if watchCache {
-		return serverChapters()
+		return chapters.Servers()
 	}
-	return append(serverChapters(), resource.Area)
+	return append(chapters.Servers(), resource.Area)
 }
 
 // serverKind is a kind of cluster.

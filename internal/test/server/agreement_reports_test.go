@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/crdconform/crdconform/internal/chapters"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -49,7 +50,7 @@ func reported(t *testing.T, folder string) judged {
 		t.Fatal(err)
 	}
 	j := judged{cluster: report.Cluster.Name, minor: minor}
-	for _, spec := range suites.Preview(serverChapters()) {
+	for _, spec := range suites.Preview(chapters.Servers()) {
 		found := false
 		for _, r := range report.Results {
 			if r.ID == spec.Requirement {

@@ -8,17 +8,6 @@ import (
 
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites/conversion"
-	"github.com/crdconform/crdconform/suites/defaulting"
-	"github.com/crdconform/crdconform/suites/lifecycle"
-	"github.com/crdconform/crdconform/suites/migration"
-	"github.com/crdconform/crdconform/suites/objects"
-	"github.com/crdconform/crdconform/suites/publishing"
-	"github.com/crdconform/crdconform/suites/schema"
-	"github.com/crdconform/crdconform/suites/storage"
-	"github.com/crdconform/crdconform/suites/subresources"
-	"github.com/crdconform/crdconform/suites/validation"
-	"github.com/crdconform/crdconform/suites/versions"
 )
 
 // judged is what the specs came to on a cluster.
@@ -161,11 +150,6 @@ func TestAgreementIsCompared(t *testing.T) {
 
 // explained are the differences between clusters that have a reason.
 var explained []difference
-
-// serverChapters are the chapters that bind API servers.
-func serverChapters() []suites.Area {
-	return []suites.Area{versions.Area, conversion.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area, migration.New(nil), publishing.Area, subresources.Area, objects.Area}
-}
 
 // wantAgreement fails the test for each difference between clusters that is not explained.
 func wantAgreement(t *testing.T, all []judged) {
