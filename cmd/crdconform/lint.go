@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/crdconform/crdconform/internal/dump"
@@ -195,17 +196,10 @@ func (l *linting) render(w io.Writer, s streams, report *lint.Report, files int)
 	for _, f := range report.Findings {
 		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", visible.Text(f.File), f.Line, f.Column, s.screen().Paint(colors[f.Level], string(f.Level)), visible.Text(f.Message), f.Rule)
 	}
-	summary := fmt.Sprintf("%s in %s: %s, %s, %s", count(report.Definitions, "definition"), count(files, "file"),
-		count(report.Count(lint.Error), "error"), count(report.Count(lint.Warning), "warning"), count(report.Count(lint.Note), "note"))
+	summary := fmt.Sprintf("%s in %s: %s, %s, %s", english.Plural(report.Definitions, "definition", ""), english.Plural(files, "file", ""),
+		english.Plural(report.Count(lint.Error), "error", ""), english.Plural(report.Count(lint.Warning), "warning", ""), english.Plural(report.Count(lint.Note), "note", ""))
 	_, err := fmt.Fprintln(w, summary)
 	return err
-}
-
-func count(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
 
 func (l *linting) listRules(s streams) error {

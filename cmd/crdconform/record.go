@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -273,10 +274,10 @@ func (r *recorder) announce(listener net.Listener, path string) {
 
 // conclude says what was recorded and what was not.
 func (r *recorder) conclude(traffic recording.Traffic, s recording.Summary) error {
-	fmt.Fprintf(r.out, "Recorded %s, %d bytes, in %s\n", count(s.Exchanges, "exchange"), s.Bytes, r.file)
+	fmt.Fprintf(r.out, "Recorded %s, %d bytes, in %s\n", english.Plural(s.Exchanges, "exchange", ""), s.Bytes, r.file)
 	tell := func(n int, of string) {
 		if n > 0 {
-			fmt.Fprintf(r.out, of+"\n", count(n, "request"))
+			fmt.Fprintf(r.out, of+"\n", english.Plural(n, "request", ""))
 		}
 	}
 	tell(int(traffic.Failed), "Without a complete response: %s")
@@ -292,11 +293,11 @@ func (r *recorder) conclude(traffic recording.Traffic, s recording.Summary) erro
 	}
 	switch {
 	case s.Err != nil:
-		return unjudged(fmt.Errorf("--out: %w; %s not recorded; %s can be read up to its last complete line", s.Err, count(s.Dropped, "request"), r.file))
+		return unjudged(fmt.Errorf("--out: %w; %s not recorded; %s can be read up to its last complete line", s.Err, english.Plural(s.Dropped, "request", ""), r.file))
 	case s.Unread > 0:
-		return unjudged(fmt.Errorf("--out %s: %s not recorded", r.file, count(s.Unread, "request")))
+		return unjudged(fmt.Errorf("--out %s: %s not recorded", r.file, english.Plural(s.Unread, "request", "")))
 	case traffic.UnderWay > 0:
-		return unjudged(fmt.Errorf("--out %s: %s not recorded, because no answer came within %s of the interruption", r.file, count(int(traffic.UnderWay), "request"), recording.Grace))
+		return unjudged(fmt.Errorf("--out %s: %s not recorded, because no answer came within %s of the interruption", r.file, english.Plural(int(traffic.UnderWay), "request", ""), recording.Grace))
 	}
 	return nil
 }

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdconform/crdconform/internal/storage"
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/crdconform/crdconform/internal/storage/migrate"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
@@ -42,10 +43,10 @@ func (d *migrated) text(m *migrator) string {
 		line("behind", "%d changed when they were written once more at the end: they may have been stored at another version", r.Behind)
 	}
 	if r.Mended > 0 {
-		line("managed fields", "rewritten for %s: they no longer name a version that is not served or is to be dropped", storage.Counted(r.Mended, "object", "objects"))
+		line("managed fields", "rewritten for %s: they no longer name a version that is not served or is to be dropped", english.Plural(r.Mended, "object", "objects"))
 	}
 	for _, one := range r.Orphans[:min(len(r.Orphans), shownLines)] {
-		line("", "%s owned %s at %s, which has no owner now: %s, such as %s", one.Manager, strings.Join(one.Fields, ", "), one.Version, storage.Counted(one.Objects, "object", "objects"), one.Example)
+		line("", "%s owned %s at %s, which has no owner now: %s, such as %s", one.Manager, strings.Join(one.Fields, ", "), one.Version, english.Plural(one.Objects, "object", "objects"), one.Example)
 	}
 	if len(r.Orphans) > shownLines {
 		line("", "and more like these, %d objects in all; --output json has the first 100", r.Orphaned)
@@ -76,7 +77,7 @@ func (d *migrated) refusals(line func(label, format string, arguments ...any)) {
 		}
 	}
 	if more := len(reasons) - shownLines; more > 0 {
-		line("", "and for %s; --output json has all", storage.Counted(more, "more reason", "more reasons"))
+		line("", "and for %s; --output json has all", english.Plural(more, "more reason", "more reasons"))
 	}
 }
 
@@ -87,7 +88,7 @@ func (d *migrated) proofText(line func(label, format string, arguments ...any)) 
 	if d.Proof.Proved() {
 		switch n := d.Proof.Objects; {
 		case d.Proof.Gone > 0:
-			line("proof", "%s there before; those that others neither changed nor deleted are what they were", storage.Counted(n, "object was", "objects were"))
+			line("proof", "%s there before; those that others neither changed nor deleted are what they were", english.Plural(n, "object was", "objects were"))
 		case n == 1:
 			line("proof", "the object is there, and is as it was except for what others changed")
 		default:
@@ -95,7 +96,7 @@ func (d *migrated) proofText(line func(label, format string, arguments ...any)) 
 		}
 	}
 	for _, by := range slices.Sorted(maps.Keys(d.Proof.ChangedBy)) {
-		line("not compared", "%s that others changed meanwhile (%s)", storage.Counted(d.Proof.ChangedBy[by], "object", "objects"), cmp.Or(by, "managed fields do not tell who"))
+		line("not compared", "%s that others changed meanwhile (%s)", english.Plural(d.Proof.ChangedBy[by], "object", "objects"), cmp.Or(by, "managed fields do not tell who"))
 	}
 	told := map[requirement.ID]int{}
 	for _, finding := range d.Proof.Findings {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -73,11 +75,11 @@ func Text(c *Cluster, findings []Finding) string {
 	for _, w := range c.Webhooks {
 		converted += len(w.Definitions)
 	}
-	fmt.Fprintf(&b, "%s (Kubernetes %s): %s, %d converted by %s\n", c.Context, c.Version, many(len(c.Definitions), "definition"), converted, many(len(c.Webhooks), "webhook"))
+	fmt.Fprintf(&b, "%s (Kubernetes %s): %s, %d converted by %s\n", c.Context, c.Version, english.Plural(len(c.Definitions), "definition", ""), converted, english.Plural(len(c.Webhooks), "webhook", ""))
 	groups := grouped(findings)
 	for i, group := range groups {
 		if i == shownFindings {
-			fmt.Fprintf(&b, "\nand %s more; \"crdconform doctor --output html\" shows all\n", many(len(groups)-i, "finding"))
+			fmt.Fprintf(&b, "\nand %s more; \"crdconform doctor --output html\" shows all\n", english.Plural(len(groups)-i, "finding", ""))
 			break
 		}
 		fmt.Fprintf(&b, "\n%-9s %s: %s\n", strings.ToUpper(group.Verdict.String()), group.Requirement, named(group.definitions))
@@ -143,7 +145,7 @@ func Notes(c *Cluster) []string {
 	var all []string
 	for _, w := range c.Webhooks {
 		all = append(all, fmt.Sprintf("%s converts %s, which stop when it is down (endpoints that are ready: %s): %s",
-			w.Name, many(len(w.Definitions), "definition"), w.ready(), strings.Join(w.names(), ", ")))
+			w.Name, english.Plural(len(w.Definitions), "definition", ""), w.ready(), strings.Join(w.names(), ", ")))
 	}
 	return all
 }
@@ -154,11 +156,4 @@ func named(all []string) string {
 		return strings.Join(all, ", ")
 	}
 	return fmt.Sprintf("%d definitions: %s and %d more", len(all), strings.Join(all[:shownNames], ", "), len(all)-shownNames)
-}
-
-func many(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dustin/go-humanize/english"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 
@@ -54,7 +55,7 @@ func byBatch(l *loadgen.Load) []batches {
 		}
 		b := batches{name: given(k.rate) + "/s"}
 		if k.clients > 0 {
-			b.name = counted(k.clients, "client")
+			b.name = english.Plural(k.clients, "client", "")
 		}
 		if k.bytes > 0 {
 			b.name += fmt.Sprintf(", %s bytes", grouped(strconv.Itoa(k.bytes)))

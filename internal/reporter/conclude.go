@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
@@ -246,12 +248,12 @@ func otherCounts(r *reports.Report) string {
 // requirements returns a number of results as text. With several definitions or upgrades, a requirement counts once for each.
 func requirements(r *reports.Report, n int) string {
 	if legs := len(r.Upgrade); legs > 1 {
-		return fmt.Sprintf("%s of %d upgrades", counted(n, "requirement"), legs)
+		return fmt.Sprintf("%s of %d upgrades", english.Plural(n, "requirement", ""), legs)
 	}
 	if of := subjectCount(r); of > 1 {
-		return fmt.Sprintf("%s for %d definitions", counted(n, "requirement"), of)
+		return fmt.Sprintf("%s for %d definitions", english.Plural(n, "requirement", ""), of)
 	}
-	return counted(n, "requirement")
+	return english.Plural(n, "requirement", "")
 }
 
 // subjectCount is how many definitions, or upgrades, there are results about.

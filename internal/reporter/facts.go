@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/crdconform/crdconform/reports"
 )
 
@@ -80,7 +82,7 @@ func kindText(k reports.Kind) string {
 		fmt.Fprintf(&text, "%s: ", k.Definition)
 	}
 	fmt.Fprintf(&text, "%s of %s at %s", k.Kind, k.Group, strings.Join(k.Versions, ", "))
-	objects := []string{counted(k.Samples, "sample")}
+	objects := []string{english.Plural(k.Samples, "sample", "")}
 	if k.Generated > 0 {
 		objects = append(objects, fmt.Sprintf("%d generated for each version", k.Generated))
 	}
@@ -98,12 +100,4 @@ func particulars(k reports.Kind) []string {
 		lines = append(lines, "not tried: "+gap)
 	}
 	return lines
-}
-
-// counted is a number of things.
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/crdconform/crdconform/internal/load/compare"
 	"github.com/crdconform/crdconform/internal/reporter/layout"
 	"github.com/crdconform/crdconform/internal/visible"
@@ -108,7 +110,7 @@ func pageFunctions() template.FuncMap {
 		"policy":            policy,
 		"script":            func() template.HTML { return template.HTML("<script>" + script + "</script>") }, //nolint:gosec // it is ours
 		"called":            subjectName,
-		"counted":           counted,
+		"counted":           func(n int, thing string) string { return english.Plural(n, thing, "") },
 		"parts":             pageParts,
 		"linked":            linked,
 		"only":              func(c Cause) []Cause { return []Cause{c} },

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -58,7 +60,7 @@ func firstStage(l *loadgen.Load, said func(loadgen.Stage) string) string {
 		text = stageTitle(l, stages[0]) + ": " + text
 	}
 	if len(stages) > 1 {
-		text = fmt.Sprintf("%s (and %s)", text, counted(len(stages)-1, "other stage"))
+		text = fmt.Sprintf("%s (and %s)", text, english.Plural(len(stages)-1, "other stage", ""))
 	}
 	return text
 }
@@ -297,7 +299,7 @@ func loadStopped(l *loadgen.Load) string {
 		return ""
 	}
 	if waiting := sum(l, func(s loadgen.Stage) uint64 { return s.Unanswered }); waiting > 0 {
-		return fmt.Sprintf("before its end, with %s waiting for a response", counted(int(waiting), "request"))
+		return fmt.Sprintf("before its end, with %s waiting for a response", english.Plural(int(waiting), "request", ""))
 	}
 	return "before its end"
 }

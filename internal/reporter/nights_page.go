@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -196,16 +198,9 @@ func (n *Nights) chart(t trend) trendChart {
 	body := fmt.Sprintf(`<polygon class="band" points="%s"/><path class="line" d="%s"/>%s`, strings.Join(append(upper, lower...), " "), line.String(), points.String())
 	note := fmt.Sprintf("%d nights; grey is the noise of the nights before", measured)
 	if len(slow) > 0 {
-		note += fmt.Sprintf(", and %s slower than that: %s", plural(len(slow), "night is", "nights are"), strings.Join(slow[max(0, len(slow)-5):], ", "))
+		note += fmt.Sprintf(", and %s slower than that: %s", english.Plural(len(slow), "night is", "nights are"), strings.Join(slow[max(0, len(slow)-5):], ", "))
 	}
 	return trendChart{t.Name, note, trendSVG(t.Name+" by night", fmt.Sprintf("%.3g ms", most), body)}
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return fmt.Sprintf("%d %s", n, one)
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // trendSVG is a chart: what is drawn comes from numbers and dates alone.

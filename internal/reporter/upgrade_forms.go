@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/crdconform/crdconform/reports"
 )
 
@@ -100,7 +102,7 @@ func markdownLeg(leg reports.Leg, b *strings.Builder) {
 		b.WriteString("\n")
 	}
 	if n := len(leg.Kinds) - len(kinds); n > 0 {
-		fmt.Fprintf(b, "\nand %s more, in report.html\n", counted(n, "definition"))
+		fmt.Fprintf(b, "\nand %s more, in report.html\n", english.Plural(n, "definition", ""))
 	}
 }
 
@@ -121,7 +123,7 @@ func upgradeFacts(r *reports.Report) []Fact {
 		for _, k := range leg.Kinds {
 			objects += k.Objects
 		}
-		facts = append(facts, Fact{Name: "upgrade", Value: fmt.Sprintf("from %s to %s, with %s of %s", leg.From, leg.To, counted(objects, "object"), counted(len(leg.Kinds), "definition"))})
+		facts = append(facts, Fact{Name: "upgrade", Value: fmt.Sprintf("from %s to %s, with %s of %s", leg.From, leg.To, english.Plural(objects, "object", ""), english.Plural(len(leg.Kinds), "definition", ""))})
 	}
 	return facts
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -71,11 +73,11 @@ func (j judgement) objects() Finding {
 	switch {
 	case v.Stored > 0:
 		f.Answer = NotSafe
-		f.Text = fmt.Sprintf("%s stored at %s%s.", Counted(v.Stored, "object is", "objects are"), v.Name, inBrackets(d.Told()))
+		f.Text = fmt.Sprintf("%s stored at %s%s.", english.Plural(int(v.Stored), "object is", "objects are"), v.Name, inBrackets(d.Told()))
 		f.Mend = j.migrate()
 	case d.Unknown > 0:
 		f.Answer = CannotTell
-		f.Text = fmt.Sprintf("For %d of %s, it is not known at which version they are stored.", d.Unknown, Counted(d.Objects, "object", "objects"))
+		f.Text = fmt.Sprintf("For %d of %s, it is not known at which version they are stored.", d.Unknown, english.Plural(int(d.Objects), "object", "objects"))
 		f.Gaps = d.Gaps
 		if d.Bases[Etcd]+d.Bases[Snapshot] == 0 {
 			f.Gaps = append(slices.Clone(d.Gaps), Gap{
@@ -88,7 +90,7 @@ func (j judgement) objects() Finding {
 	case d.Objects == 0:
 		f.Answer, f.Text = Safe, "There are no objects."
 	default:
-		f.Answer, f.Text = Safe, fmt.Sprintf("Of %s, none is stored at %s%s.", Counted(d.Objects, "object", "objects"), v.Name, inBrackets(d.Told()))
+		f.Answer, f.Text = Safe, fmt.Sprintf("Of %s, none is stored at %s%s.", english.Plural(int(d.Objects), "object", "objects"), v.Name, inBrackets(d.Told()))
 	}
 	return f
 }
@@ -174,7 +176,7 @@ func (j judgement) managedFields() Finding {
 	switch {
 	case v.ManagedFields > 0:
 		f.Answer = NotSafe
-		f.Text = fmt.Sprintf("The managed fields of %s name %s; server-side apply would fail.", Counted(v.ManagedFields, "object", "objects"), v.Name)
+		f.Text = fmt.Sprintf("The managed fields of %s name %s; server-side apply would fail.", english.Plural(int(v.ManagedFields), "object", "objects"), v.Name)
 		f.Mend = j.migrate()
 	case len(d.Gaps) > 0:
 		f.Answer, f.Text, f.Gaps = CannotTell, "Not all managed fields could be seen.", d.Gaps
@@ -191,11 +193,11 @@ func (j judgement) ownerReferences() Finding {
 	switch {
 	case v.OwnerReferences > 0:
 		f.Answer = NotSafe
-		f.Text = fmt.Sprintf("%s owner references that name %s; the garbage collector could not collect them.", Counted(v.OwnerReferences, "object has", "objects have"), v.Name)
+		f.Text = fmt.Sprintf("%s owner references that name %s; the garbage collector could not collect them.", english.Plural(int(v.OwnerReferences), "object has", "objects have"), v.Name)
 		f.Mend = "change the apiVersion of these owner references with the command shown for each"
 	case len(gaps) > 0:
 		f.Answer, f.Gaps = CannotTell, gaps
-		f.Text = Counted(len(gaps), "resource", "resources") + " could not be looked at for owner references."
+		f.Text = english.Plural(len(gaps), "resource", "resources") + " could not be looked at for owner references."
 	default:
 		f.Answer, f.Text = Safe, fmt.Sprintf("No owner reference names %s.", v.Name)
 		if len(j.inventory.Skipped) > 0 {
@@ -228,12 +230,4 @@ func (j judgement) requested() Finding {
 		f.Mend = "set served to false for it first, as the Kubernetes documentation says, or give an audit log"
 	}
 	return f
-}
-
-// Counted is a number with what there is of it, such as "1 object" or "3 objects".
-func Counted[N int | int64](n N, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

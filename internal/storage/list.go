@@ -365,5 +365,4 @@ func (i *inspector) right(verb, resource string, err error) string {
 // kubectl is the command for the cluster of some flags.
 func kubectl(flags string) string { return strings.TrimSpace("kubectl " + flags) }
 
-// line makes one line of a text.
 func line(text string) string { return strings.Join(strings.Fields(text), " ") }

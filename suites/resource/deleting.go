@@ -6,6 +6,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -72,7 +73,7 @@ func (r *round) finalizers(ctx context.Context, o *object, version, list string)
 	GinkgoHelper()
 	patch := `{"metadata":{"finalizers":` + list + `}}`
 	_, err := r.crd.At(version).MergePatch(ctx, o.name, patch)
-	r.journal.add(o.name, "kubectl patch %s --type=merge -p %s", r.address(version, o.name), quoted([]byte(patch)))
+	r.journal.add(o.name, "kubectl patch %s --type=merge -p %s", r.address(version, o.name), shell.Quote(patch))
 	if refused(err) {
 		r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "changing finalizers at %s of what was created at %s failed: %v", version, o.version, err)
 		return false
@@ -105,7 +106,7 @@ func (r *round) deleteLabelled(ctx context.Context, version string) {
 		}
 		patch := `{"metadata":{"labels":{"` + label + `":"` + version + `"}}}`
 		_, err := r.crd.At(written).MergePatch(ctx, o.name, patch)
-		r.journal.add(o.name, "kubectl patch %s --type=merge -p %s", r.address(written, o.name), quoted([]byte(patch)))
+		r.journal.add(o.name, "kubectl patch %s --type=merge -p %s", r.address(written, o.name), shell.Quote(patch))
 		if refused(err) {
 			r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "setting a label at %s failed: %v", written, err)
 			continue

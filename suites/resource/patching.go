@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -123,13 +124,8 @@ func (p patching) sendEdits(ctx context.Context, r *round, o *object, version st
 	body, err := json.Marshal(p.body(o, edits))
 	r.require(err, "writing a patch")
 	_, err = p.send(ctx, r.crd.At(version), o.name, string(body))
-	r.journal.add(o.name, "kubectl patch %s --type=%s -p %s", r.address(version, o.name), p.form, quoted(body))
+	r.journal.add(o.name, "kubectl patch %s --type=%s -p %s", r.address(version, o.name), p.form, shell.Quote(string(body)))
 	return err
-}
-
-// quoted is a text for a shell.
-func quoted(text []byte) string {
-	return fmt.Sprintf("'%s'", strings.ReplaceAll(string(text), "'", `'\''`))
 }
 
 // patch changes objects by patches: an annotation and all fields at their own version, and then, at each version, fields that there

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/crdconform/crdconform/internal/process"
+	"github.com/crdconform/crdconform/internal/shell"
 )
 
 // guard makes sure that the programs do not outlive this process, and can kill them. envtest does not report which processes
@@ -70,15 +71,12 @@ func (g *guard) launcher(name, program string) string {
 		return program
 	}
 	path := filepath.Join(g.dir, name)
-	script := fmt.Sprintf("#!/bin/sh\necho $$ > %s\nexec %s \"$@\"\n", quoted(g.noteOf(name)), quoted(program))
+	script := fmt.Sprintf("#!/bin/sh\necho $$ > %s\nexec %s \"$@\"\n", shell.Quote(g.noteOf(name)), shell.Quote(program))
 	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
 		return program
 	}
 	return path
 }
-
-// quoted returns a text as a word of the shell.
-func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 // noteOf is the file with the ID of a program's process.
 func (g *guard) noteOf(name string) string { return filepath.Join(g.dir, name+".pid") }

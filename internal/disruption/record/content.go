@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/crdconform/crdconform/internal/history"
 )
 
@@ -37,8 +39,8 @@ func (*span) lost(h *History, f *Facts) ([]Finding, error) {
 		finding.add(v.String())
 	}
 	f.Lost = lost.Count
-	lost.Text = times(lost.Count, "answer") + " can't be explained by the writes that were acknowledged before"
-	undecided.Text = times(undecided.Count, "object") + " had too many operations at the same time to find out whether something was lost"
+	lost.Text = english.Plural(lost.Count, "answer", "") + " can't be explained by the writes that were acknowledged before"
+	undecided.Text = english.Plural(undecided.Count, "object", "") + " had too many operations at the same time to find out whether something was lost"
 	return found(lost, undecided), nil
 }
 
@@ -93,8 +95,8 @@ func (s *span) wrong(h *History, f *Facts) []Finding {
 		}
 	}
 	f.Wrong = wrong.Count
-	wrong.Text = times(wrong.Count, "answer") + " differed from that of the undisturbed webhook for the same object at the same version"
-	unstable.Text = times(unstable.Count, "object") + " differed already before the fault, so later answers can't be compared"
+	wrong.Text = english.Plural(wrong.Count, "answer", "") + " differed from that of the undisturbed webhook for the same object at the same version"
+	unstable.Text = english.Plural(unstable.Count, "object", "") + " differed already before the fault, so later answers can't be compared"
 	return found(wrong, unstable)
 }
 

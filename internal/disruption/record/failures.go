@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // Failure is what failed in the same way.
@@ -86,7 +88,7 @@ func (s *span) failed(f Facts) []Finding {
 			}
 		}
 		if finding.Count > 0 {
-			finding.Text = times(finding.Count, "operation") + what
+			finding.Text = english.Plural(finding.Count, "operation", "") + what
 			findings = append(findings, finding)
 		}
 	}

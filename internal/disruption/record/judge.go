@@ -1,9 +1,7 @@
 package record
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/crdconform/crdconform/internal/memory"
@@ -149,15 +147,4 @@ func Recovered(h *History) bool {
 	}
 	_, findings := s.watches(h)
 	return len(findings) == 0
-}
-
-// times renders a number of something, such as "1 operation" or "2 watches".
-func times(n int, what string) string {
-	switch {
-	case n == 1:
-		return "1 " + what
-	case strings.HasSuffix(what, "ch"):
-		what += "e"
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

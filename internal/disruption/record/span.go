@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // span is a record, cut at its marks.
@@ -80,7 +82,7 @@ func (s *span) disturbed(h *History, f Facts) []string {
 		add("no operation before the fault needed a conversion")
 	}
 	if failed > 0 {
-		add("%s failed before the fault, the first a %s at %s: %s", times(failed, "operation"), first.Verb, first.Version, reason(first))
+		add("%s failed before the fault, the first a %s at %s: %s", english.Plural(failed, "operation", ""), first.Verb, first.Version, reason(first))
 	}
 	if len(h.Lags) == 0 {
 		add("how late the harness's own timers were is not recorded")
@@ -89,7 +91,7 @@ func (s *span) disturbed(h *History, f Facts) []string {
 		add("the machine was busy: the harness's own timers were up to %s late, want at most %s", round(f.Lag), s.bounds.Lag)
 	}
 	if h.Dropped > 0 {
-		add("%s were too many to be kept", times(h.Dropped, "operation"))
+		add("%s were too many to be kept", english.Plural(h.Dropped, "operation", ""))
 	}
 	return reasons
 }

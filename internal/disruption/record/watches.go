@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // WatchFact is what became of the watches at a version since the fault began.
@@ -107,8 +109,8 @@ func (s *span) unfinished(h *History, clients map[int]*watcher, facts map[string
 			silent.add(fmt.Sprintf("client %d at %s", n, w.version))
 		}
 	}
-	gone.Text = times(gone.Count, "watch") + " ended and did not come back"
-	silent.Text = times(silent.Count, "watch") + " showed nothing after the fault, though objects were written"
+	gone.Text = english.Plural(gone.Count, "watch", "") + " ended and did not come back"
+	silent.Text = english.Plural(silent.Count, "watch", "") + " showed nothing after the fault, though objects were written"
 	return found(gone, silent)
 }
 

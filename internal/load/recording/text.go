@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/visible"
 )
@@ -20,7 +22,7 @@ func (r Comparison) Text(s reporter.Screen, a, b string, redacted []string, aske
 	list(s, reporter.Yellow, "changes by chance, not counted: ", r.Chance)
 	list(s, reporter.Yellow, "possibly due to redaction, not counted: ", r.Redaction)
 	for _, one := range r.Failures[:min(len(r.Failures), shownMost)] {
-		text := counted(one.Count, "request") + " failed on both sides"
+		text := english.Plural(one.Count, "request", "") + " failed on both sides"
 		if one.Redacted > 0 {
 			text += fmt.Sprintf(", %d of them redacted, which may be why", one.Redacted)
 		}
@@ -36,22 +38,22 @@ func (r Comparison) Text(s reporter.Screen, a, b string, redacted []string, aske
 		fmt.Fprintf(s.Out, "redacted in the recording, so %s: %s\n", so, visible.Text(strings.Join(redacted, ", ")))
 	}
 	if r.Uncompared != "" {
-		fmt.Fprintf(s.Out, "%s not compared, the first one because: %s\n", counted(r.Requests-r.Compared-r.Left, "request"), visible.Text(r.Uncompared))
+		fmt.Fprintf(s.Out, "%s not compared, the first one because: %s\n", english.Plural(r.Requests-r.Compared-r.Left, "request", ""), visible.Text(r.Uncompared))
 	}
 	failed := ""
 	if r.Failed > 0 {
-		failed = fmt.Sprintf("; %s failed on both sides", counted(r.Failed, "request"))
+		failed = fmt.Sprintf("; %s failed on both sides", english.Plural(r.Failed, "request", ""))
 	}
 	if r.Interrupted {
 		fmt.Fprintln(s.Out, s.Paint(reporter.Yellow, interruption(r)))
 	}
 	fmt.Fprintf(s.Out, "%s in %s, of which %d have the same answers; %s compared%s\n",
-		counted(len(r.Differences), "difference"), counted(r.Compared, "request"), r.Alike, counted(r.Objects, "converted object"), failed)
+		english.Plural(len(r.Differences), "difference", ""), english.Plural(r.Compared, "request", ""), r.Alike, english.Plural(r.Objects, "converted object", ""), failed)
 }
 
 // interruption says what was not done because of an interruption.
 func interruption(r Comparison) string {
-	text := fmt.Sprintf("Interrupted with %d of %s left", r.Left, counted(r.Requests, "request"))
+	text := fmt.Sprintf("Interrupted with %d of %s left", r.Left, english.Plural(r.Requests, "request", ""))
 	if len(r.Differences) > 0 {
 		text += "; some differences may be by chance, because not all were asked about again"
 	}
@@ -78,11 +80,11 @@ func rest(s reporter.Screen, colour, heading string, all int) {
 func headline(one Difference) string {
 	switch one.What {
 	case FieldDiffers:
-		return fmt.Sprintf("%s %s differs in %s", one.Kind, one.Path, counted(one.Count, "object"))
+		return fmt.Sprintf("%s %s differs in %s", one.Kind, one.Path, english.Plural(one.Count, "object", ""))
 	case VerdictDiffers:
-		return "the verdict differs in " + counted(one.Count, "request")
+		return "the verdict differs in " + english.Plural(one.Count, "request", "")
 	default:
-		return "the message of failed conversions differs in " + counted(one.Count, "request")
+		return "the message of failed conversions differs in " + english.Plural(one.Count, "request", "")
 	}
 }
 
@@ -108,11 +110,4 @@ func shownValue(raw json.RawMessage) string {
 		return fmt.Sprintf("%s... (%d bytes)", visible.Text(strings.ToValidUTF8(string(raw[:most]), "")), len(raw))
 	}
 	return visible.Text(string(raw))
-}
-
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
