@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -264,7 +263,7 @@ func (d *differ) readRecording() error {
 		return fmt.Errorf("--recording %s: no exchange in it", d.recording)
 	}
 	if read.Cut {
-		fmt.Fprintf(d.err, "crdconform: --recording %s: it is truncated after %s\n", d.recording, english.Plural(len(read.Exchanges), "whole exchange", ""))
+		fmt.Fprintf(d.err, "crdconform: --recording %s: it is truncated after %s\n", d.recording, visible.Count(len(read.Exchanges), "whole exchange", ""))
 	}
 	if d.redaction, err = recording.ParseRedaction(read.Redacted); err != nil {
 		return fmt.Errorf("--recording %s: line 1: %w", d.recording, err)
@@ -371,7 +370,7 @@ func (d *differ) finish(r recording.Comparison) error {
 	case len(r.Differences) > 0:
 		return &exitError{code: exitViolates}
 	case r.Compared < r.Requests:
-		return unjudged(fmt.Errorf("%s could not be compared", english.Plural(r.Requests-r.Compared, "request", "")))
+		return unjudged(fmt.Errorf("%s could not be compared", visible.Count(r.Requests-r.Compared, "request", "")))
 	case r.Converted == 0:
 		return unjudged(errors.New("no request was converted by both, so only failures were compared; see the messages of the webhooks above, and check the requests"))
 	}

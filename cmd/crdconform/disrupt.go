@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/crdconform/crdconform/internal/engine"
@@ -170,7 +169,7 @@ func (d *disrupter) run(ctx context.Context) error {
 	}
 	plan.Keep(d.folder.History)
 	p := &progress{streams: d.streams, strict: described.Strict, patience: patience, seed: plan.Seed()}
-	p.say("crdconform %s: %s, seed %d", toolVersion(), english.Plural(plan.Scenarios(), "scenario", ""), plan.Seed())
+	p.say("crdconform %s: %s, seed %d", toolVersion(), visible.Count(plan.Scenarios(), "scenario", ""), plan.Seed())
 	log := &lateLog{path: filepath.Join(string(d.folder), "apiserver.log")}
 	report := plan.Run(ctx, &disruptions{p}, log)
 	p.wipe()
@@ -225,7 +224,7 @@ func (d *disrupter) rejudge() error {
 	case failed > 0:
 		return &exitError{code: exitViolates}
 	case errored > 0:
-		return unjudged(fmt.Errorf("%d of %s cannot be judged", errored, english.Plural(len(judged), "scenario", "")))
+		return unjudged(fmt.Errorf("%d of %s cannot be judged", errored, visible.Count(len(judged), "scenario", "")))
 	}
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/crdconform/crdconform/internal/dump"
@@ -196,8 +195,8 @@ func (l *linting) render(w io.Writer, s streams, report *lint.Report, files int)
 	for _, f := range report.Findings {
 		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", visible.Text(f.File), f.Line, f.Column, s.screen().Paint(colors[f.Level], string(f.Level)), visible.Text(f.Message), f.Rule)
 	}
-	summary := fmt.Sprintf("%s in %s: %s, %s, %s", english.Plural(report.Definitions, "definition", ""), english.Plural(files, "file", ""),
-		english.Plural(report.Count(lint.Error), "error", ""), english.Plural(report.Count(lint.Warning), "warning", ""), english.Plural(report.Count(lint.Note), "note", ""))
+	summary := fmt.Sprintf("%s in %s: %s, %s, %s", visible.Count(report.Definitions, "definition", ""), visible.Count(files, "file", ""),
+		visible.Count(report.Count(lint.Error), "error", ""), visible.Count(report.Count(lint.Warning), "warning", ""), visible.Count(report.Count(lint.Note), "note", ""))
 	_, err := fmt.Fprintln(w, summary)
 	return err
 }

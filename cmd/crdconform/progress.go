@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dustin/go-humanize/english"
-
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/suites"
@@ -220,7 +218,7 @@ func (p *progress) Loading(w load.Workload) load.Watch {
 	seconds := 0
 	return p.observers.join(w, load.Watch{Second: func(s load.Snapshot) {
 		line := fmt.Sprintf("%s: %s of %s, %s, %d/s, %d failed, p99 %.2f ms", name,
-			s.Elapsed.Round(time.Second), w.Length(), english.Plural(int(s.Requests), "request", ""), s.Last.Requests, s.Failed, float64(s.P99.Microseconds())/1000)
+			s.Elapsed.Round(time.Second), w.Length(), visible.Count(s.Requests, "request", ""), s.Last.Requests, s.Failed, float64(s.P99.Microseconds())/1000)
 		if p.terminal {
 			p.show(line)
 		} else if seconds%10 == 0 {

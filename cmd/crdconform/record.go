@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
 
@@ -22,6 +21,7 @@ import (
 	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/load/recording"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
@@ -274,10 +274,10 @@ func (r *recorder) announce(listener net.Listener, path string) {
 
 // conclude says what was recorded and what was not.
 func (r *recorder) conclude(traffic recording.Traffic, s recording.Summary) error {
-	fmt.Fprintf(r.out, "Recorded %s, %d bytes, in %s\n", english.Plural(s.Exchanges, "exchange", ""), s.Bytes, r.file)
+	fmt.Fprintf(r.out, "Recorded %s, %d bytes, in %s\n", visible.Count(s.Exchanges, "exchange", ""), s.Bytes, r.file)
 	tell := func(n int, of string) {
 		if n > 0 {
-			fmt.Fprintf(r.out, of+"\n", english.Plural(n, "request", ""))
+			fmt.Fprintf(r.out, of+"\n", visible.Count(n, "request", ""))
 		}
 	}
 	tell(int(traffic.Failed), "Without a complete response: %s")
@@ -293,11 +293,11 @@ func (r *recorder) conclude(traffic recording.Traffic, s recording.Summary) erro
 	}
 	switch {
 	case s.Err != nil:
-		return unjudged(fmt.Errorf("--out: %w; %s not recorded; %s can be read up to its last complete line", s.Err, english.Plural(s.Dropped, "request", ""), r.file))
+		return unjudged(fmt.Errorf("--out: %w; %s not recorded; %s can be read up to its last complete line", s.Err, visible.Count(s.Dropped, "request", ""), r.file))
 	case s.Unread > 0:
-		return unjudged(fmt.Errorf("--out %s: %s not recorded", r.file, english.Plural(s.Unread, "request", "")))
+		return unjudged(fmt.Errorf("--out %s: %s not recorded", r.file, visible.Count(s.Unread, "request", "")))
 	case traffic.UnderWay > 0:
-		return unjudged(fmt.Errorf("--out %s: %s not recorded, because no answer came within %s of the interruption", r.file, english.Plural(int(traffic.UnderWay), "request", ""), recording.Grace))
+		return unjudged(fmt.Errorf("--out %s: %s not recorded, because no answer came within %s of the interruption", r.file, visible.Count(traffic.UnderWay, "request", ""), recording.Grace))
 	}
 	return nil
 }

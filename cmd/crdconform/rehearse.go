@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/dynamic"
 
@@ -183,7 +182,7 @@ type steps struct {
 
 // Rehearsing says which upgrade it is.
 func (s *steps) Rehearsing(from, to string) {
-	s.say("crdconform %s: the upgrade from %s to %s, with %s, seed %d", toolVersion(), visible.Text(from), visible.Text(to), english.Plural(s.objects, "object", ""), s.seed)
+	s.say("crdconform %s: the upgrade from %s to %s, with %s, seed %d", toolVersion(), visible.Text(from), visible.Text(to), visible.Count(s.objects, "object", ""), s.seed)
 }
 
 // Step shows what is done.

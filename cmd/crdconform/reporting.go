@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/pflag"
 
 	"github.com/crdconform/crdconform/internal/reporter"
@@ -111,7 +110,7 @@ func nightsPage(s streams, dir string) error {
 	if err != nil {
 		return fmt.Errorf("--history: %w", err)
 	}
-	fmt.Fprintf(s.out, "History of %s: %s\n", english.Plural(len(nights.Runs), "run", ""), filepath.ToSlash(page))
+	fmt.Fprintf(s.out, "History of %s: %s\n", visible.Count(len(nights.Runs), "run", ""), filepath.ToSlash(page))
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
@@ -280,7 +279,7 @@ func (m *migrator) judge(ctx context.Context, proving *proof.Proof, did *migrate
 	case err != nil:
 		return fmt.Errorf("the migration is complete, but could not be proved: %w", err)
 	case verdict.Undecided > 0:
-		return fmt.Errorf("it is not known at which version %s stored; give --etcd-endpoints", english.Plural(verdict.Undecided, "object is", "objects are"))
+		return fmt.Errorf("it is not known at which version %s stored; give --etcd-endpoints", visible.Count(verdict.Undecided, "object is", "objects are"))
 	case m.options.By != nil && verdict.Gone+verdict.Changed > 0:
 		return fmt.Errorf("meanwhile, objects were deleted (%d) or changed (%d), and whether by the migrator or by others is not known; "+
 			"compare these, or migrate while nobody else writes", verdict.Gone, verdict.Changed)
@@ -292,7 +291,7 @@ func (m *migrator) judge(ctx context.Context, proving *proof.Proof, did *migrate
 func (m *migrator) progress(p migrate.Progress) {
 	text := p.Waiting
 	if text == "" {
-		text = fmt.Sprintf("%s: %s", p.Step, english.Plural(p.Objects, "object", "objects"))
+		text = fmt.Sprintf("%s: %s", p.Step, visible.Count(p.Objects, "object", "objects"))
 		if p.Refused > 0 {
 			text += fmt.Sprintf(", %d refused", p.Refused)
 		}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
-
 	"github.com/crdconform/crdconform/internal/storage/migrate"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
@@ -43,10 +41,10 @@ func (d *migrated) text(m *migrator) string {
 		line("behind", "%d changed when they were written once more at the end: they may have been stored at another version", r.Behind)
 	}
 	if r.Mended > 0 {
-		line("managed fields", "rewritten for %s: they no longer name a version that is not served or is to be dropped", english.Plural(r.Mended, "object", "objects"))
+		line("managed fields", "rewritten for %s: they no longer name a version that is not served or is to be dropped", visible.Count(r.Mended, "object", "objects"))
 	}
 	for _, one := range r.Orphans[:min(len(r.Orphans), shownLines)] {
-		line("", "%s owned %s at %s, which has no owner now: %s, such as %s", one.Manager, strings.Join(one.Fields, ", "), one.Version, english.Plural(one.Objects, "object", "objects"), one.Example)
+		line("", "%s owned %s at %s, which has no owner now: %s, such as %s", one.Manager, strings.Join(one.Fields, ", "), one.Version, visible.Count(one.Objects, "object", "objects"), one.Example)
 	}
 	if len(r.Orphans) > shownLines {
 		line("", "and more like these, %d objects in all; --output json has the first 100", r.Orphaned)
@@ -77,7 +75,7 @@ func (d *migrated) refusals(line func(label, format string, arguments ...any)) {
 		}
 	}
 	if more := len(reasons) - shownLines; more > 0 {
-		line("", "and for %s; --output json has all", english.Plural(more, "more reason", "more reasons"))
+		line("", "and for %s; --output json has all", visible.Count(more, "more reason", "more reasons"))
 	}
 }
 
@@ -88,7 +86,7 @@ func (d *migrated) proofText(line func(label, format string, arguments ...any)) 
 	if d.Proof.Proved() {
 		switch n := d.Proof.Objects; {
 		case d.Proof.Gone > 0:
-			line("proof", "%s there before; those that others neither changed nor deleted are what they were", english.Plural(n, "object was", "objects were"))
+			line("proof", "%s there before; those that others neither changed nor deleted are what they were", visible.Count(n, "object was", "objects were"))
 		case n == 1:
 			line("proof", "the object is there, and is as it was except for what others changed")
 		default:
@@ -96,7 +94,7 @@ func (d *migrated) proofText(line func(label, format string, arguments ...any)) 
 		}
 	}
 	for _, by := range slices.Sorted(maps.Keys(d.Proof.ChangedBy)) {
-		line("not compared", "%s that others changed meanwhile (%s)", english.Plural(d.Proof.ChangedBy[by], "object", "objects"), cmp.Or(by, "managed fields do not tell who"))
+		line("not compared", "%s that others changed meanwhile (%s)", visible.Count(d.Proof.ChangedBy[by], "object", "objects"), cmp.Or(by, "managed fields do not tell who"))
 	}
 	told := map[requirement.ID]int{}
 	for _, finding := range d.Proof.Findings {

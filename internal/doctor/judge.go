@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize/english"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdconform/crdconform/internal/lint"
 	"github.com/crdconform/crdconform/internal/storage"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -231,7 +231,7 @@ func (j *judge) storedVersions() {
 		case v == nil:
 		case v.Storage:
 		case v.Stored > 0:
-			left = append(left, fmt.Sprintf("%s stored at %s", english.Plural(int(v.Stored), "object is", "objects are"), version))
+			left = append(left, fmt.Sprintf("%s stored at %s", visible.Count(v.Stored, "object is", "objects are"), version))
 		case j.Storage.Unknown == 0 && len(j.Storage.Gaps) == 0:
 			done = append(done, version)
 		}
@@ -247,7 +247,7 @@ func (j *judge) storedVersions() {
 	case len(done) > 0:
 		reason += ", and nothing is stored at " + strings.Join(done, ", ") + " any more"
 	default:
-		reason += fmt.Sprintf(": at which versions %s stored is not known", english.Plural(int(j.Storage.Unknown), "object is", "objects are"))
+		reason += fmt.Sprintf(": at which versions %s stored is not known", visible.Count(j.Storage.Unknown, "object is", "objects are"))
 	}
 	j.violates(id, "", "status.storedVersions", reason, mend)
 }
@@ -264,7 +264,7 @@ func (j *judge) readable() {
 			wrong = append(wrong, fmt.Sprintf("the managed fields of %d objects name %s, which it no longer has", v.ManagedFields, v.Name))
 		}
 		if !v.Defined && v.Stored > 0 {
-			wrong = append(wrong, fmt.Sprintf("%s stored at %s, which it no longer has", english.Plural(int(v.Stored), "object is", "objects are"), v.Name))
+			wrong = append(wrong, fmt.Sprintf("%s stored at %s, which it no longer has", visible.Count(v.Stored, "object is", "objects are"), v.Name))
 		}
 	}
 	if len(wrong) == 0 {

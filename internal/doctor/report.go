@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
-
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -75,11 +73,11 @@ func Text(c *Cluster, findings []Finding) string {
 	for _, w := range c.Webhooks {
 		converted += len(w.Definitions)
 	}
-	fmt.Fprintf(&b, "%s (Kubernetes %s): %s, %d converted by %s\n", c.Context, c.Version, english.Plural(len(c.Definitions), "definition", ""), converted, english.Plural(len(c.Webhooks), "webhook", ""))
+	fmt.Fprintf(&b, "%s (Kubernetes %s): %s, %d converted by %s\n", c.Context, c.Version, visible.Count(len(c.Definitions), "definition", ""), converted, visible.Count(len(c.Webhooks), "webhook", ""))
 	groups := grouped(findings)
 	for i, group := range groups {
 		if i == shownFindings {
-			fmt.Fprintf(&b, "\nand %s more; \"crdconform doctor --output html\" shows all\n", english.Plural(len(groups)-i, "finding", ""))
+			fmt.Fprintf(&b, "\nand %s more; \"crdconform doctor --output html\" shows all\n", visible.Count(len(groups)-i, "finding", ""))
 			break
 		}
 		fmt.Fprintf(&b, "\n%-9s %s: %s\n", strings.ToUpper(group.Verdict.String()), group.Requirement, named(group.definitions))
@@ -145,7 +143,7 @@ func Notes(c *Cluster) []string {
 	var all []string
 	for _, w := range c.Webhooks {
 		all = append(all, fmt.Sprintf("%s converts %s, which stop when it is down (endpoints that are ready: %s): %s",
-			w.Name, english.Plural(len(w.Definitions), "definition", ""), w.ready(), strings.Join(w.names(), ", ")))
+			w.Name, visible.Count(len(w.Definitions), "definition", ""), w.ready(), strings.Join(w.names(), ", ")))
 	}
 	return all
 }

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dustin/go-humanize/english"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -55,7 +55,7 @@ func byBatch(l *loadgen.Load) []batches {
 		}
 		b := batches{name: given(k.rate) + "/s"}
 		if k.clients > 0 {
-			b.name = english.Plural(k.clients, "client", "")
+			b.name = visible.Count(k.clients, "client", "")
 		}
 		if k.bytes > 0 {
 			b.name += fmt.Sprintf(", %s bytes", grouped(strconv.Itoa(k.bytes)))

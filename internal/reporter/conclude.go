@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
-
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
@@ -248,12 +246,12 @@ func otherCounts(r *reports.Report) string {
 // requirements returns a number of results as text. With several definitions or upgrades, a requirement counts once for each.
 func requirements(r *reports.Report, n int) string {
 	if legs := len(r.Upgrade); legs > 1 {
-		return fmt.Sprintf("%s of %d upgrades", english.Plural(n, "requirement", ""), legs)
+		return fmt.Sprintf("%s of %d upgrades", visible.Count(n, "requirement", ""), legs)
 	}
 	if of := subjectCount(r); of > 1 {
-		return fmt.Sprintf("%s for %d definitions", english.Plural(n, "requirement", ""), of)
+		return fmt.Sprintf("%s for %d definitions", visible.Count(n, "requirement", ""), of)
 	}
-	return english.Plural(n, "requirement", "")
+	return visible.Count(n, "requirement", "")
 }
 
 // subjectCount is how many definitions, or upgrades, there are results about.

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize/english"
-
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 )
 
@@ -82,7 +81,7 @@ func kindText(k reports.Kind) string {
 		fmt.Fprintf(&text, "%s: ", k.Definition)
 	}
 	fmt.Fprintf(&text, "%s of %s at %s", k.Kind, k.Group, strings.Join(k.Versions, ", "))
-	objects := []string{english.Plural(k.Samples, "sample", "")}
+	objects := []string{visible.Count(k.Samples, "sample", "")}
 	if k.Generated > 0 {
 		objects = append(objects, fmt.Sprintf("%d generated for each version", k.Generated))
 	}

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dustin/go-humanize/english"
-
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -58,7 +57,7 @@ func (g group) Counted() string {
 	if n := len(g.sound()); n < len(g.Runs) {
 		return fmt.Sprintf("median of %d of %d runs", n, len(g.Runs))
 	}
-	return "median of " + english.Plural(len(g.Runs), "run", "")
+	return "median of " + visible.Count(len(g.Runs), "run", "")
 }
 
 // Repeated reports whether the workload ran several times.

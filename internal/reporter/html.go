@@ -16,8 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize/english"
-
 	"github.com/crdconform/crdconform/internal/load/compare"
 	"github.com/crdconform/crdconform/internal/reporter/layout"
 	"github.com/crdconform/crdconform/internal/visible"
@@ -110,7 +108,7 @@ func pageFunctions() template.FuncMap {
 		"policy":            policy,
 		"script":            func() template.HTML { return template.HTML("<script>" + script + "</script>") }, //nolint:gosec // it is ours
 		"called":            subjectName,
-		"counted":           func(n int, thing string) string { return english.Plural(n, thing, "") },
+		"counted":           func(n int, thing string) string { return visible.Count(n, thing, "") },
 		"parts":             pageParts,
 		"linked":            linked,
 		"only":              func(c Cause) []Cause { return []Cause{c} },

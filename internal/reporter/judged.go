@@ -7,8 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
-
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -60,7 +59,7 @@ func firstStage(l *loadgen.Load, said func(loadgen.Stage) string) string {
 		text = stageTitle(l, stages[0]) + ": " + text
 	}
 	if len(stages) > 1 {
-		text = fmt.Sprintf("%s (and %s)", text, english.Plural(len(stages)-1, "other stage", ""))
+		text = fmt.Sprintf("%s (and %s)", text, visible.Count(len(stages)-1, "other stage", ""))
 	}
 	return text
 }
@@ -299,7 +298,7 @@ func loadStopped(l *loadgen.Load) string {
 		return ""
 	}
 	if waiting := sum(l, func(s loadgen.Stage) uint64 { return s.Unanswered }); waiting > 0 {
-		return fmt.Sprintf("before its end, with %s waiting for a response", english.Plural(int(waiting), "request", ""))
+		return fmt.Sprintf("before its end, with %s waiting for a response", visible.Count(waiting, "request", ""))
 	}
 	return "before its end"
 }

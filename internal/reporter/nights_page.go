@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize/english"
-
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -198,7 +196,7 @@ func (n *Nights) chart(t trend) trendChart {
 	body := fmt.Sprintf(`<polygon class="band" points="%s"/><path class="line" d="%s"/>%s`, strings.Join(append(upper, lower...), " "), line.String(), points.String())
 	note := fmt.Sprintf("%d nights; grey is the noise of the nights before", measured)
 	if len(slow) > 0 {
-		note += fmt.Sprintf(", and %s slower than that: %s", english.Plural(len(slow), "night is", "nights are"), strings.Join(slow[max(0, len(slow)-5):], ", "))
+		note += fmt.Sprintf(", and %s slower than that: %s", visible.Count(len(slow), "night is", "nights are"), strings.Join(slow[max(0, len(slow)-5):], ", "))
 	}
 	return trendChart{t.Name, note, trendSVG(t.Name+" by night", fmt.Sprintf("%.3g ms", most), body)}
 }

@@ -9,8 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
-
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -22,7 +21,7 @@ func stageWatched(s loadgen.Stage) string {
 	}
 	parts := []string{
 		fmt.Sprintf("%s, waited %s for a processor at the 99th percentile, and %s paused at most %s for garbage collection (%s)",
-			processors(s), short(g.Waited), were, short(g.Paused), english.Plural(int(min(g.Collections, math.MaxInt)), "collection", "")),
+			processors(s), short(g.Waited), were, short(g.Paused), visible.Count(g.Collections, "collection", "")),
 		fmt.Sprintf("it sent %d of %d requests more than %s ms late", s.Late, s.Requests-s.Errors["overdue"], given(s.LateAfter)),
 	}
 	for _, what := range slices.Sorted(maps.Keys(s.Unsent)) {
@@ -33,7 +32,7 @@ func stageWatched(s loadgen.Stage) string {
 
 // processors says how much of them the generator used.
 func processors(s loadgen.Stage) string {
-	cores, used := english.Plural(s.Generator.Cores, "core", ""), ""
+	cores, used := visible.Count(s.Generator.Cores, "core", ""), ""
 	if s.Generator.ProcessorSeconds > 0 && s.Seconds > 0 {
 		used = figure(s.Generator.ProcessorSeconds / s.Seconds)
 	}
@@ -163,9 +162,9 @@ func quantity(o loadgen.Objective, v float64) string {
 func StageWhen(s loadgen.Stage) string {
 	switch {
 	case s.Clients > 0 && s.Most > 0:
-		return fmt.Sprintf("%s, one request at a time each, until %s are sent, for at most %s s", english.Plural(s.Clients, "client", ""), many(s.Most, "request"), given(s.Duration))
+		return fmt.Sprintf("%s, one request at a time each, until %s are sent, for at most %s s", visible.Count(s.Clients, "client", ""), many(s.Most, "request"), given(s.Duration))
 	case s.Clients > 0:
-		return fmt.Sprintf("%s, one request at a time each, for %s s", english.Plural(s.Clients, "client", ""), given(s.Duration))
+		return fmt.Sprintf("%s, one request at a time each, for %s s", visible.Count(s.Clients, "client", ""), given(s.Duration))
 	case s.Recorded:
 		return fmt.Sprintf("requests at the times of the recording, %s per second on average for %s s", given(s.Rate), given(s.Duration))
 	case len(s.Phases) != 1:
@@ -184,12 +183,12 @@ func StageWhat(s loadgen.Stage) string {
 	if s.Bytes > 0 {
 		size = fmt.Sprintf(" of %d bytes", s.Bytes)
 	}
-	return fmt.Sprintf("%s%s a request, %s, ConversionReview %s over %s", english.Plural(s.Batch, "object", ""), size, strings.Join(pairs, " and "), s.ReviewVersion, s.HTTP)
+	return fmt.Sprintf("%s%s a request, %s, ConversionReview %s over %s", visible.Count(s.Batch, "object", ""), size, strings.Join(pairs, " and "), s.ReviewVersion, s.HTTP)
 }
 
 // stageCame says how much came back, and how much of it well.
 func stageCame(s loadgen.Stage) string {
-	text := english.Plural(int(min(s.Requests, math.MaxInt)), "request", "")
+	text := visible.Count(s.Requests, "request", "")
 	if s.SentPerSecond > 0 {
 		text += fmt.Sprintf(", %s sent and %s answered a second", figure(s.SentPerSecond), figure(s.RequestsPerSecond))
 	}

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
-
 	"github.com/crdconform/crdconform/internal/load/compare"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/loadgen"
@@ -225,10 +223,10 @@ func Summary(c *reports.Changes) string {
 		}
 	}
 	if n := len(slower(c)); n > 0 {
-		parts = append(parts, english.Plural(n, "statistic", "")+" of the load slower")
+		parts = append(parts, visible.Count(n, "statistic", "")+" of the load slower")
 	}
 	if n := len(faster(c)); n > 0 {
-		parts = append(parts, english.Plural(n, "statistic", "")+" of the load faster")
+		parts = append(parts, visible.Count(n, "statistic", "")+" of the load faster")
 	}
 	if c.Load != nil && len(slower(c))+len(faster(c)) == 0 {
 		parts = append(parts, "no difference of the load proved")

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dustin/go-humanize/english"
-
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/loadgen"
 )
@@ -51,7 +49,7 @@ func LoadLines(l *loadgen.Load, columns int) []string {
 	add("missed", missed...)
 	if targets := targetsOf(l); len(targets) > 0 {
 		met := slices.DeleteFunc(slices.Clone(targets), func(t target) bool { return t.Outcome != "met" })
-		add("met", fmt.Sprintf("%d of %s", len(met), english.Plural(len(targets), "objective", "")))
+		add("met", fmt.Sprintf("%d of %s", len(met), visible.Count(len(targets), "objective", "")))
 	}
 	add("void", void...)
 	for _, fact := range []Fact{{Name: "behind", Value: behind(l)}, {Name: "stopped", Value: loadStopped(l)}, {Name: "relist", Value: firstList(l)}, {Name: "judged", Value: loadSampled(l)}} {
@@ -87,7 +85,7 @@ func loadIntro(l *loadgen.Load, columns int) []string {
 		s := groups[0].Runs[0]
 		return append(labelled("load", StageWhen(s)+", "+StageWhat(s), columns), labelled("sent", loadSent(l), columns)...)
 	default:
-		return labelled("load", fmt.Sprintf("%s: %s, %s", stageTitle(l, loadgen.Stage{}), english.Plural(len(groups), "stage", ""), loadSent(l)), columns)
+		return labelled("load", fmt.Sprintf("%s: %s, %s", stageTitle(l, loadgen.Stage{}), visible.Count(len(groups), "stage", ""), loadSent(l)), columns)
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dustin/go-humanize/english"
-
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -53,9 +51,9 @@ func StepSummary(step reports.LegStep) string {
 	case objects == 0:
 		return StepVerdict(step).String()
 	case found > 0:
-		return fmt.Sprintf("%s: %s of %s", StepVerdict(step), english.Plural(found, "finding", ""), english.Plural(objects, "object", ""))
+		return fmt.Sprintf("%s: %s of %s", StepVerdict(step), visible.Count(found, "finding", ""), visible.Count(objects, "object", ""))
 	}
-	return fmt.Sprintf("%s: %s", StepVerdict(step), english.Plural(objects, "object", ""))
+	return fmt.Sprintf("%s: %s", StepVerdict(step), visible.Count(objects, "object", ""))
 }
 
 // cellText is what a table has of a step for a definition.
@@ -131,7 +129,7 @@ func LegTable(leg reports.Leg, columns int) []string {
 		rows[i] = visible.Text(strings.TrimRight(rows[i], " "))
 	}
 	if left := len(kinds) - shown; left > 0 {
-		rows = append(rows, fmt.Sprintf("and %s more, in report.html", english.Plural(left, "definition", "")))
+		rows = append(rows, fmt.Sprintf("and %s more, in report.html", visible.Count(left, "definition", "")))
 	}
 	return rows
 }

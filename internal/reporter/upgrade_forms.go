@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
-
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 )
 
@@ -102,7 +101,7 @@ func markdownLeg(leg reports.Leg, b *strings.Builder) {
 		b.WriteString("\n")
 	}
 	if n := len(leg.Kinds) - len(kinds); n > 0 {
-		fmt.Fprintf(b, "\nand %s more, in report.html\n", english.Plural(n, "definition", ""))
+		fmt.Fprintf(b, "\nand %s more, in report.html\n", visible.Count(n, "definition", ""))
 	}
 }
 
@@ -123,7 +122,7 @@ func upgradeFacts(r *reports.Report) []Fact {
 		for _, k := range leg.Kinds {
 			objects += k.Objects
 		}
-		facts = append(facts, Fact{Name: "upgrade", Value: fmt.Sprintf("from %s to %s, with %s of %s", leg.From, leg.To, english.Plural(objects, "object", ""), english.Plural(len(leg.Kinds), "definition", ""))})
+		facts = append(facts, Fact{Name: "upgrade", Value: fmt.Sprintf("from %s to %s, with %s of %s", leg.From, leg.To, visible.Count(objects, "object", ""), visible.Count(len(leg.Kinds), "definition", ""))})
 	}
 	return facts
 }

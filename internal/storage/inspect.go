@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dustin/go-humanize/english"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
@@ -16,6 +15,8 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // Options say where to look.
@@ -314,7 +315,7 @@ func (i *inspector) unchanged(ctx context.Context, d *Definition) error {
 func (i *inspector) sum(d *Definition) {
 	d.Objects, d.Unknown, d.Bases = i.book.objects[d], i.book.unknown[d], i.book.bases[d]
 	if older := i.book.older[d]; older > 0 {
-		d.Notes = append(d.Notes, english.Plural(int(older), "object is", "objects are")+" older than the definition: one of the same name left them behind when it was deleted.")
+		d.Notes = append(d.Notes, visible.Count(older, "object is", "objects are")+" older than the definition: one of the same name left them behind when it was deleted.")
 	}
 	if only := i.told[d].promised; only != "" && d.Unknown > 0 && i.book.older[d] == 0 {
 		i.book.stored[place{d, only}] += d.Unknown

@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
-
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -73,11 +72,11 @@ func (j judgement) objects() Finding {
 	switch {
 	case v.Stored > 0:
 		f.Answer = NotSafe
-		f.Text = fmt.Sprintf("%s stored at %s%s.", english.Plural(int(v.Stored), "object is", "objects are"), v.Name, inBrackets(d.Told()))
+		f.Text = fmt.Sprintf("%s stored at %s%s.", visible.Count(v.Stored, "object is", "objects are"), v.Name, inBrackets(d.Told()))
 		f.Mend = j.migrate()
 	case d.Unknown > 0:
 		f.Answer = CannotTell
-		f.Text = fmt.Sprintf("For %d of %s, it is not known at which version they are stored.", d.Unknown, english.Plural(int(d.Objects), "object", "objects"))
+		f.Text = fmt.Sprintf("For %d of %s, it is not known at which version they are stored.", d.Unknown, visible.Count(d.Objects, "object", "objects"))
 		f.Gaps = d.Gaps
 		if d.Bases[Etcd]+d.Bases[Snapshot] == 0 {
 			f.Gaps = append(slices.Clone(d.Gaps), Gap{
@@ -90,7 +89,7 @@ func (j judgement) objects() Finding {
 	case d.Objects == 0:
 		f.Answer, f.Text = Safe, "There are no objects."
 	default:
-		f.Answer, f.Text = Safe, fmt.Sprintf("Of %s, none is stored at %s%s.", english.Plural(int(d.Objects), "object", "objects"), v.Name, inBrackets(d.Told()))
+		f.Answer, f.Text = Safe, fmt.Sprintf("Of %s, none is stored at %s%s.", visible.Count(d.Objects, "object", "objects"), v.Name, inBrackets(d.Told()))
 	}
 	return f
 }
@@ -176,7 +175,7 @@ func (j judgement) managedFields() Finding {
 	switch {
 	case v.ManagedFields > 0:
 		f.Answer = NotSafe
-		f.Text = fmt.Sprintf("The managed fields of %s name %s; server-side apply would fail.", english.Plural(int(v.ManagedFields), "object", "objects"), v.Name)
+		f.Text = fmt.Sprintf("The managed fields of %s name %s; server-side apply would fail.", visible.Count(v.ManagedFields, "object", "objects"), v.Name)
 		f.Mend = j.migrate()
 	case len(d.Gaps) > 0:
 		f.Answer, f.Text, f.Gaps = CannotTell, "Not all managed fields could be seen.", d.Gaps
@@ -193,11 +192,11 @@ func (j judgement) ownerReferences() Finding {
 	switch {
 	case v.OwnerReferences > 0:
 		f.Answer = NotSafe
-		f.Text = fmt.Sprintf("%s owner references that name %s; the garbage collector could not collect them.", english.Plural(int(v.OwnerReferences), "object has", "objects have"), v.Name)
+		f.Text = fmt.Sprintf("%s owner references that name %s; the garbage collector could not collect them.", visible.Count(v.OwnerReferences, "object has", "objects have"), v.Name)
 		f.Mend = "change the apiVersion of these owner references with the command shown for each"
 	case len(gaps) > 0:
 		f.Answer, f.Gaps = CannotTell, gaps
-		f.Text = english.Plural(len(gaps), "resource", "resources") + " could not be looked at for owner references."
+		f.Text = visible.Count(len(gaps), "resource", "resources") + " could not be looked at for owner references."
 	default:
 		f.Answer, f.Text = Safe, fmt.Sprintf("No owner reference names %s.", v.Name)
 		if len(j.inventory.Skipped) > 0 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/dustin/go-humanize/english"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // Text shows what was found. Sources are the flags by which it can be known at which version objects are stored.
@@ -29,7 +29,7 @@ func (d *Definition) Title() string {
 	if d.Unseen {
 		return d.Name + ": its objects could not be read"
 	}
-	return d.Name + ": " + english.Plural(int(d.Objects), "object", "objects")
+	return d.Name + ": " + visible.Count(d.Objects, "object", "objects")
 }
 
 // NotesText says what there is to say of a definition beside the table. Sources are as in Inventory.Text.

@@ -1,10 +1,13 @@
-// Package visible makes text safe to show: much of what is quoted was sent by the webhook that is judged.
+// Package visible writes text for people. Much of what is quoted was sent by the webhook that is judged, so it is made safe to show.
 package visible
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // Text returns text with U+FFFD in the place of what is not visible: controls that a terminal obeys, marks that turn the direction
@@ -40,4 +43,10 @@ func Cut(s string, characters int) string {
 		characters--
 	}
 	return s
+}
+
+// Count returns a number with the word for what it counts, such as "1 object" or "2 objects". The plural may be empty where English forms it
+// by a rule.
+func Count[N int | int64 | uint64](n N, singular, plural string) string {
+	return fmt.Sprintf("%d %s", n, english.PluralWord(int(min(n, 2)), singular, plural))
 }

@@ -6,8 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
-
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/visible"
 )
@@ -22,7 +20,7 @@ func (r Comparison) Text(s reporter.Screen, a, b string, redacted []string, aske
 	list(s, reporter.Yellow, "changes by chance, not counted: ", r.Chance)
 	list(s, reporter.Yellow, "possibly due to redaction, not counted: ", r.Redaction)
 	for _, one := range r.Failures[:min(len(r.Failures), shownMost)] {
-		text := english.Plural(one.Count, "request", "") + " failed on both sides"
+		text := visible.Count(one.Count, "request", "") + " failed on both sides"
 		if one.Redacted > 0 {
 			text += fmt.Sprintf(", %d of them redacted, which may be why", one.Redacted)
 		}
@@ -38,22 +36,22 @@ func (r Comparison) Text(s reporter.Screen, a, b string, redacted []string, aske
 		fmt.Fprintf(s.Out, "redacted in the recording, so %s: %s\n", so, visible.Text(strings.Join(redacted, ", ")))
 	}
 	if r.Uncompared != "" {
-		fmt.Fprintf(s.Out, "%s not compared, the first one because: %s\n", english.Plural(r.Requests-r.Compared-r.Left, "request", ""), visible.Text(r.Uncompared))
+		fmt.Fprintf(s.Out, "%s not compared, the first one because: %s\n", visible.Count(r.Requests-r.Compared-r.Left, "request", ""), visible.Text(r.Uncompared))
 	}
 	failed := ""
 	if r.Failed > 0 {
-		failed = fmt.Sprintf("; %s failed on both sides", english.Plural(r.Failed, "request", ""))
+		failed = fmt.Sprintf("; %s failed on both sides", visible.Count(r.Failed, "request", ""))
 	}
 	if r.Interrupted {
 		fmt.Fprintln(s.Out, s.Paint(reporter.Yellow, interruption(r)))
 	}
 	fmt.Fprintf(s.Out, "%s in %s, of which %d have the same answers; %s compared%s\n",
-		english.Plural(len(r.Differences), "difference", ""), english.Plural(r.Compared, "request", ""), r.Alike, english.Plural(r.Objects, "converted object", ""), failed)
+		visible.Count(len(r.Differences), "difference", ""), visible.Count(r.Compared, "request", ""), r.Alike, visible.Count(r.Objects, "converted object", ""), failed)
 }
 
 // interruption says what was not done because of an interruption.
 func interruption(r Comparison) string {
-	text := fmt.Sprintf("Interrupted with %d of %s left", r.Left, english.Plural(r.Requests, "request", ""))
+	text := fmt.Sprintf("Interrupted with %d of %s left", r.Left, visible.Count(r.Requests, "request", ""))
 	if len(r.Differences) > 0 {
 		text += "; some differences may be by chance, because not all were asked about again"
 	}
@@ -80,11 +78,11 @@ func rest(s reporter.Screen, colour, heading string, all int) {
 func headline(one Difference) string {
 	switch one.What {
 	case FieldDiffers:
-		return fmt.Sprintf("%s %s differs in %s", one.Kind, one.Path, english.Plural(one.Count, "object", ""))
+		return fmt.Sprintf("%s %s differs in %s", one.Kind, one.Path, visible.Count(one.Count, "object", ""))
 	case VerdictDiffers:
-		return "the verdict differs in " + english.Plural(one.Count, "request", "")
+		return "the verdict differs in " + visible.Count(one.Count, "request", "")
 	default:
-		return "the message of failed conversions differs in " + english.Plural(one.Count, "request", "")
+		return "the message of failed conversions differs in " + visible.Count(one.Count, "request", "")
 	}
 }
 
