@@ -41,7 +41,7 @@ to do about it.`,
 			if !all {
 				r, found := requirement.Lookup(requirement.ID(args[0]))
 				if !found {
-					return fmt.Errorf("%s: %s", args[0], unknownID(args[0]))
+					return fmt.Errorf("%s: %s", args[0], explanation.Unknown(args[0]))
 				}
 				chosen = []requirement.Requirement{r}
 			}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -52,10 +51,7 @@ func TestEndpointIsChecked(t *testing.T) {
 func TestFlagsOverAFile(t *testing.T) {
 	t.Parallel()
 	file := file(t, "crdconform.yaml", configHead+"cluster: kind\nwebhook: {inCluster: {image: a, replicas: 2}}\n")
-	archive, err := filepath.Abs("b.tar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	archive := there(t, "b.tar")
 	for _, test := range []struct {
 		args []string
 		want config.InCluster
@@ -67,15 +63,11 @@ func TestFlagsOverAFile(t *testing.T) {
 		c, cmd := &checker{name: "check"}, &cobra.Command{Use: "check"}
 		c.bindOptions(cmd)
 		c.bindSpecs(cmd)
-		if err := cmd.ParseFlags(append(test.args, "--config="+file)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, cmd.ParseFlags(append(test.args, "--config="+file)))
 		c.take(cmd, nil)
-		check, err := c.check()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := *check.Webhook.InCluster; !reflect.DeepEqual(got, test.want) {
+		description, err := c.check()
+		check(t, err)
+		if got := *description.Webhook.InCluster; !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%q: got %+v, want %+v", test.args, got, test.want)
 		}
 	}
@@ -89,11 +81,30 @@ func TestAgainWithAWebhook(t *testing.T) {
 	var api clusterFlags
 	api.bind(streams{}, flags, "run")
 	args := []string{"--cluster=kind", "--keep", "--webhook-manifests=a", "--webhook-manifests=b c", "--webhook-port=8443"}
-	if err := flags.Parse(args); err != nil {
-		t.Fatal(err)
-	}
+	check(t, flags.Parse(args))
 	if got, want := api.again(), " --cluster kind --webhook-manifests 'a,b c' --webhook-port 8443"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestBoundsOfFlags has each number that flags give be out of its bounds: what is wrong is the flag.
+func TestBoundsOfFlags(t *testing.T) {
+	t.Parallel()
+	for _, o := range options.All() {
+		for _, command := range o.Commands {
+			var f optionFlags
+			f.bind(pflag.NewFlagSet(command, pflag.ContinueOnError), command)
+			if o.Bounds == nil {
+				continue
+			}
+			check(t, f.flags.Parse([]string{"--" + o.Flag + "=-1"}))
+			c := config.Default()
+			c.Webhook.InCluster = &config.InCluster{Image: "a"}
+			f.over(&c)
+			if err, want := c.Validate(), "\n--"+o.Flag+": "; err == nil || !strings.Contains("\n"+err.Error(), want) {
+				t.Errorf("%s: got %v, want %q", command, err, want)
+			}
+		}
 	}
 }
 

@@ -1,8 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -177,5 +184,47 @@ func TestCommandsOfRequirements(t *testing.T) {
 		if got, want := slices.Sorted(slices.Values(all[command])), slices.Sorted(slices.Values(checks)); !slices.Equal(got, want) {
 			t.Errorf("by the catalogue crdconform %s checks %v, want %v", command, got, want)
 		}
+	}
+}
+
+// TestLibrariesNameNoFlags wants messages of packages to name no flag of this program: users of the Go API have none, and others may have
+// said it by crdconform.yaml. Whole commands to run are fine, and so are arguments of other programs, which are no sentences.
+func TestLibrariesNameNoFlags(t *testing.T) {
+	t.Parallel()
+	flags := map[string]bool{}
+	for _, cmd := range commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
+	}
+	named := regexp.MustCompile(`--([a-z][a-z0-9-]*)`)
+	command := regexp.MustCompile(`\b(crdconform|kubectl|kind|docker) [a-z]+ |\b(crdconform|kubectl) (--|[a-z]+)|\./bin/manager|^[^ ]+$`)
+	// The commands, the table of options itself, programs for tests, and folders of others.
+	others := regexp.MustCompile(`^(cmd|internal/options|internal/test|\.[^.].*|.*/\.[^/]*)$`)
+	root, files := os.DirFS("../.."), 0
+	check(t, fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			if others.MatchString(name) {
+				return fs.SkipDir
+			}
+			return err
+		} else if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		files++
+		source, err1 := fs.ReadFile(root, name)
+		file, err2 := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
+		ast.Inspect(file, func(n ast.Node) bool {
+			if text, is := n.(*ast.BasicLit); is && text.Kind == token.STRING && !command.MatchString(text.Value) {
+				for _, flag := range named.FindAllStringSubmatch(text.Value, -1) {
+					if flags[flag[1]] {
+						t.Errorf("%s names --%s: %s", name, flag[1], text.Value)
+					}
+				}
+			}
+			return true
+		})
+		return errors.Join(err1, err2)
+	}))
+	if files < 200 {
+		t.Errorf("there are only %d files", files)
 	}
 }

@@ -2,17 +2,13 @@ package main
 
 import (
 	"bytes"
-	"context"
 	_ "embed"
 	"encoding/json"
 	"encoding/xml"
 	"flag"
-	"fmt"
 	"html"
-	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -34,8 +30,8 @@ const asProgram = "CRDCONFORM_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	switch {
-	case isWebhook(os.Args):
-		runWebhook(os.Args[2], os.Args[3], os.Args[4])
+	case len(os.Args) == 5 && os.Args[1] == "webhook":
+		hostile.Program(os.Args[2], os.Args[3], os.Args[4])
 	case isColumn(os.Args):
 		runColumn()
 	case os.Getenv(asProgram) != "": //nolint:forbidigo // it is for processes of the tests alone
@@ -213,48 +209,7 @@ func ran(t *testing.T, args ...string) result {
 	return result{Dir: dir, Code: code, Out: out.String(), Err: errs.String()}
 }
 
-// isWebhook reports whether this executable is to be a webhook program: "webhook MODE PORT CERTS".
-func isWebhook(args []string) bool { return len(args) == 5 && args[1] == "webhook" }
-
-// runWebhook is the webhook program in one of its modes.
-func runWebhook(mode, port, certs string) {
-	fmt.Fprintln(os.Stderr, "mode", mode)
-	handler := webhook.Handler()
-	switch mode {
-	case "ends":
-		os.Exit(3) //nolint:forbidigo // it is a program of its own
-	case "never":
-		<-time.After(time.Hour)
-	case "daemon":
-		self := exec.CommandContext(context.Background(), os.Args[0], "webhook", "serve", port, certs)
-		self.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		if err := self.Start(); err != nil {
-			panic(err)
-		}
-		return
-	case "crashes":
-		handler = hostile.After(50, handler, func() {
-			fmt.Fprintln(os.Stderr, "out of cheese")
-			os.Exit(7) //nolint:forbidigo // it is a program of its own
-		})
-	case "leaks": // 64 KiB for each request
-		kept := make(chan []byte, 1<<20)
-		handler = hostile.After(0, handler, func() { kept <- bytes.Repeat([]byte("x"), 64<<10) })
-	case "impure":
-		handler = webhook.Changing(func(object map[string]any) {
-			meta, _ := object["metadata"].(map[string]any)
-			annotations, _ := meta["annotations"].(map[string]any)
-			if annotations == nil {
-				annotations = map[string]any{}
-			}
-			annotations["example.com/converted"] = fmt.Sprintf("%020d", rand.Uint64()) // of one length, or else it grows
-			meta["annotations"] = annotations
-		})
-	}
-	fmt.Fprintln(os.Stderr, http.ListenAndServeTLS("127.0.0.1:"+port, filepath.Join(certs, "tls.crt"), filepath.Join(certs, "tls.key"), handler))
-}
-
-// webhookProgram returns the arguments that have check start this executable in a mode.
+// webhookProgram returns the arguments that have check start this executable as hostile.Program in a mode.
 func webhookProgram(t *testing.T, mode string) []string {
 	t.Helper()
 	self, err := os.Executable()

@@ -13,11 +13,9 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/internal/files"
-	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites/resource"
 )
 
 // selection is what the flags say of which requirements to check.
@@ -103,85 +101,10 @@ func expand(flag string, patterns []string, tested []requirement.ID) (map[requir
 			}
 		}
 		if !known {
-			return nil, fmt.Errorf("%s: %s", strings.TrimSpace(flag+" "+pattern), noMatch(pattern))
+			return nil, fmt.Errorf("%s: %s", strings.TrimSpace(flag+" "+pattern), explanation.NoMatch(pattern))
 		}
 	}
 	return found, nil
-}
-
-// noMatch says why a command checks nothing that a pattern stands for: because others do, or no command does, or it does not exist.
-func noMatch(pattern string) string {
-	var known []requirement.Requirement
-	var commands []string
-	for _, r := range requirement.All() {
-		if ok, err := r.ID.Matches(pattern); !ok || err != nil {
-			continue
-		}
-		known = append(known, r)
-		if command := checking(r); command != "" && !slices.Contains(commands, command) {
-			commands = append(commands, command)
-		}
-	}
-	switch n := len(commands); {
-	case len(known) == 0:
-		return unknownID(pattern)
-	case n == 1:
-		return commands[0] + " checks it, this command does not"
-	case n > 1:
-		return strings.Join(commands[:n-1], ", ") + " and " + commands[n-1] + " check it, this command does not"
-	case len(known) == 1:
-		return "no command checks it. " + known[0].Untested
-	}
-	return "no command checks any of these; \"crdconform explain ID\" says why"
-}
-
-// checking is the command that checks a requirement, with what it needs for that one; nothing if none does.
-func checking(r requirement.Requirement) string {
-	command := explanation.Command(r)
-	switch {
-	case command == "":
-		return ""
-	case r.ID.Area() == resource.Area.Name:
-		command += " --crd FILE"
-	}
-	return "\"crdconform " + command + "\""
-}
-
-// unknownID says that a requirement is unknown, and what may have been meant.
-func unknownID(id string) string {
-	const text = "unknown requirement"
-	didYouMean := func(ids []string) string {
-		return text + "; did you mean " + strings.Join(ids[:min(len(ids), 5)], ", ") + "?"
-	}
-	parts := strings.Split(id, ".")
-	last := strings.Trim(parts[len(parts)-1], "*")
-	words := func(id string) string { return "-" + strings.ReplaceAll(id, ".", "-") + "-" }
-	var begin, contain, all, ends, chapters []string
-	for _, r := range requirement.All() {
-		all, ends = append(all, string(r.ID)), append(ends, string(r.ID[strings.LastIndex(string(r.ID), ".")+1:]))
-		chapters = append(chapters, r.ID.Area())
-		switch {
-		case strings.HasPrefix(string(r.ID), id+"."):
-			return fmt.Sprintf("several requirements begin with it; \"crdconform list %s\" shows them", id)
-		case id != "" && strings.HasPrefix(string(r.ID), id):
-			begin = append(begin, string(r.ID))
-		case len(last) >= 3 && strings.Contains(words(string(r.ID)), words(last)):
-			contain = append(contain, string(r.ID))
-		}
-	}
-	if near := options.Nearest(id, all); near != "" && len(begin) == 0 {
-		return didYouMean(slices.Concat([]string{near}, slices.DeleteFunc(contain, func(id string) bool { return id == near })))
-	}
-	if similar := slices.Concat(begin, contain); len(similar) > 0 {
-		return didYouMean(similar)
-	}
-	if near := options.Nearest(id, chapters); len(id) >= 4 && near != "" {
-		return didYouMean([]string{near})
-	}
-	if near := options.Nearest(last, ends); len(last) >= 4 && near != "" {
-		return didYouMean(slices.DeleteFunc(all, func(id string) bool { return !strings.HasSuffix(id, "."+near) }))
-	}
-	return text + "; \"crdconform list\" shows all"
 }
 
 // readKnownFailing reads the file of requirements that are known to fail, with the reasons.
@@ -201,7 +124,7 @@ func (s *selection) readKnownFailing() (map[requirement.ID]string, error) {
 		id, reason, _ := strings.Cut(line, ":")
 		id, reason = strings.TrimSpace(id), strings.TrimSpace(reason)
 		if _, found := requirement.Lookup(requirement.ID(id)); !found {
-			return nil, fmt.Errorf("--known-failing %s:%d: %s: %s", s.knownFailing, i+1, id, unknownID(id))
+			return nil, fmt.Errorf("--known-failing %s:%d: %s: %s", s.knownFailing, i+1, id, explanation.Unknown(id))
 		}
 		if reason == "" {
 			return nil, fmt.Errorf("--known-failing %s:%d: %s has no reason; write \"%s: why it fails\"", s.knownFailing, i+1, id, id)

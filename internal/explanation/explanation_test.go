@@ -1,6 +1,7 @@
 package explanation
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -66,6 +67,25 @@ func TestExplained(t *testing.T) {
 	for _, want := range []string{"compares &lt;UIDs&gt;", "lint: <code>rule</code>", "it invents a UID", "serve --fault other-uid", "Build the response from the request", "<code>crdconform check URL</code>"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("it lacks %s:\n%s", want, body)
+		}
+	}
+}
+
+// TestUnmatched compares what is said of patterns that select nothing, and of IDs that there are not, with testdata/unmatched.txt: a line has
+// what was given and, after a colon, which command checks what it means, or what may have been meant.
+func TestUnmatched(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/unmatched.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	patterns, ids, _ := strings.Cut(string(data), "\n\n")
+	for text, say := range map[string]func(string) string{patterns: NoMatch, ids: Unknown} {
+		for line := range strings.Lines(text) {
+			given, want, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+			if got := say(given); got != want {
+				t.Errorf("%q: got %s, want %s", given, got, want)
+			}
 		}
 	}
 }
