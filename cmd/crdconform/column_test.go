@@ -106,7 +106,7 @@ func TestMatrixIsKilled(t *testing.T) {
 	stoppedMatrix(t, os.Kill)
 }
 
-// TestBoard shows two columns at a time on a terminal.
+// TestBoard compares what is shown of two columns at a time on a terminal with testdata/golden/board.txt, where ⌫ wipes a line.
 func TestBoard(t *testing.T) {
 	t.Parallel()
 	var said, wrong bytes.Buffer
@@ -121,19 +121,9 @@ func TestBoard(t *testing.T) {
 	report := &reports.Report{}
 	reporter.Conclude(report)
 	first.end("dir/1-a", report)
-	shows := func(text string) string { return erase + text }
-	want := "== 1 of 3: 1-a --cluster=a\n" + shows("1-a starting, 2 to come") +
-		erase + "\n== 2 of 3: 2-b\n" + shows("1-a starting, 2-b starting, 1 to come") +
-		erase + "1-a: crdconform v1: Kubernetes v1.37.2 (a), seed 42\n" + shows("1-a starting, 2-b starting, 1 to come") +
-		shows("1-a starting, 2-b [7/99], 1 to come") +
-		erase + "2-b: FAILED a.b.c: \uFFFD[2Jit does\n" + shows("1-a starting, 2-b [7/99], 1 to come") +
-		strings.Repeat(erase+shows("1-a starting, 2-b [7/99], 1 to come"), 2) +
-		erase + "\n== 1 of 3 is done: 1-a\n\n" + reporter.Headline(report) + ", in 0.0 s\nReport: dir/1-a/report.html\n" + shows("2-b [7/99], 1 to come")
-	if said.String() != want {
-		t.Errorf("it shows:\n%q, want:\n%q", &said, want)
-	}
-	if want := "crdconform: 2-b: it is bad\ncrdconform: 2-b: it is worse\n"; wrong.String() != want || second.complaint != "it is bad" {
-		t.Errorf("it complains %q, want %q", &wrong, want)
+	golden(t, "board.txt", strings.NewReplacer(erase, "⌫", "\x1b", "␛").Replace(said.String())+"\n\n"+wrong.String())
+	if second.complaint != "it is bad" {
+		t.Errorf("it complains first %q", second.complaint)
 	}
 }
 

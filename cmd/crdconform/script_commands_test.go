@@ -22,7 +22,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/cluster/minors"
+	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/suites"
@@ -335,21 +337,26 @@ func beginRecord(ts *testscript.TestScript, _ bool, args []string) {
 
 func proxyOf(ts *testscript.TestScript) *recordingProxy { return ts.Value("proxy").(*recordingProxy) } //nolint:forcetypeassert // see scriptVariables
 
-// send passes a number of requests to the proxy, or the one in a file, whose answer it prints, or questions about CronTabs, after which it prints
-// and sets in $WHOLE how many they are, less one: send N|FILE|crontabs.
+// send passes a number of requests to the proxy, or the one in a file, or questions about CronTabs, and prints the last answer: send
+// N|FILE|crontabs. It sets $SENT to how many they were, and $WHOLE to one less.
 func send(ts *testscript.TestScript, _ bool, args []string) {
-	t, p := testOf(ts), proxyOf(ts)
-	if n, err := strconv.Atoi(args[0]); err == nil {
-		p.asks(t, n)
-		return
-	}
+	t, client := testOf(ts), proxyOf(ts).client(testOf(ts), nil)
+	n, err := strconv.Atoi(args[0])
+	bodies := slices.Repeat([][]byte{fixtures.ReviewRequest("v1")}, n)
 	if args[0] == "crontabs" {
-		n := p.pass(t)
-		ts.Setenv("WHOLE", strconv.Itoa(n-1))
-		fmt.Fprintf(ts.Stdout(), `{"sent": %d}`, n)
-		return
+		bodies = crontabs(t)
+	} else if err != nil {
+		bodies = [][]byte{[]byte(ts.ReadFile(args[0]))}
 	}
-	fmt.Fprintf(ts.Stdout(), "%s", p.client(t, nil).Send(t.Context(), []byte(ts.ReadFile(args[0]))).Body)
+	var last contract.Response
+	for _, body := range bodies {
+		if last = client.Send(t.Context(), body); n > 0 && last.Status != http.StatusOK {
+			ts.Fatalf("got %+v", last)
+		}
+	}
+	ts.Setenv("SENT", strconv.Itoa(len(bodies)))
+	ts.Setenv("WHOLE", strconv.Itoa(len(bodies)-1))
+	fmt.Fprintf(ts.Stdout(), "%s", last.Body)
 }
 
 // interruptRecord ends the proxy, which must end with an exit code: interrupt CODE.

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"io"
 	"maps"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -204,19 +203,11 @@ func processed(ctx context.Context, ts *testscript.TestScript, out, errs io.Writ
 	return cmd.ProcessState.ExitCode()
 }
 
-// reference serves the reference webhook until the script ends, as behaving does: webhook [FAULT...]. While there is a file down, it answers
-// nothing but 503.
+// reference serves the reference webhook until the script ends, as behaving does: webhook [FAULT...].
 func reference(ts *testscript.TestScript, neg bool, names []string) {
 	faults := slices.DeleteFunc(webhook.Faults(), func(f webhook.Fault) bool { return !slices.Contains(names, f.Name) })
 	if neg || len(faults) != len(names) {
 		ts.Fatalf("usage: webhook [FAULT...]; unknown faults among %q", names)
 	}
-	convert, down := webhook.Handler(faults...), ts.MkAbs("down")
-	serveTo(ts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := os.Stat(down); err == nil {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		}
-		convert.ServeHTTP(w, r)
-	}), nil)
+	serveTo(ts, webhook.Handler(faults...), nil)
 }
