@@ -2,8 +2,12 @@ package server_test
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,7 +20,7 @@ import (
 )
 
 // TestRehearsalPathOfReleases rehearses the upgrades from the first of three releases to the second, to the third with what came of it, and from
-// the first to the third.
+// the first to the third, on an API server that forgets the beginning of each list before the next page: the rest is read all the same.
 func TestRehearsalPathOfReleases(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -25,7 +29,11 @@ func TestRehearsalPathOfReleases(t *testing.T) {
 	u := goodUpgrade(3)
 	// The second release stores at v1, and the third does not have v1beta1 any more.
 	u.Releases = append(u.Releases, widgetRelease(widgetCRD(byWebhook, widgetVersion("v1", "served stored", gaFields)), widgets))
-	outcome := u.Rehearse(t, start(t))
+	var forgotten atomic.Int64
+	outcome := u.Rehearse(t, rehearsaltest.Tampered{API: start(t), Exchange: forgetful(&forgotten)})
+	if forgotten.Load() == 0 {
+		t.Error("no list has a second page")
+	}
 	var legs []string
 	for _, leg := range outcome.Legs {
 		legs = append(legs, leg.From+" to "+leg.To)
@@ -48,6 +56,29 @@ func TestRehearsalPathOfReleases(t *testing.T) {
 		if want := skipped && (r.ID == requirement.UpgradeDefinitionsAccepted || r.ID == requirement.UpgradeDropSafe); failed != want {
 			t.Errorf("%s of %s is %s: %s", r.ID, r.Subject, r.Verdict, r.Reason)
 		}
+	}
+}
+
+// forgetful gives lists of widgets a page for each object, and says of each next page that it has expired, and where to go on.
+func forgetful(forgotten *atomic.Int64) func(*http.Request, http.RoundTripper) (*http.Response, error) {
+	var expired sync.Map
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		query := r.URL.Query()
+		if token := query.Get("continue"); token != "" {
+			if _, again := expired.LoadOrStore(token, true); !again {
+				forgotten.Add(1)
+				status := fmt.Sprintf(`{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410, "reason": "Expired", "metadata": {"continue": %q}}`, token)
+				return &http.Response{
+					StatusCode: http.StatusGone, Request: r, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(status)),
+				}, nil
+			}
+		}
+		if strings.HasSuffix(r.URL.Path, "/widgets") && query.Has("limit") {
+			r = r.Clone(r.Context())
+			query.Set("limit", "1")
+			r.URL.RawQuery = query.Encode()
+		}
+		return next.RoundTrip(r)
 	}
 }
 

@@ -115,6 +115,10 @@ func TestPrograms(t *testing.T) {
 			t.Run("has its bugs", func(t *testing.T) { t.Parallel(); showsBugs(t, p) })
 			t.Run("refuses bad requests", func(t *testing.T) { t.Parallel(); refuses(t, p) })
 			t.Run("refuses bad arguments", func(t *testing.T) { t.Parallel(); refusesArguments(t, p) })
+			if name == Example {
+				t.Run("converts parts of objects", func(t *testing.T) { t.Parallel(); convertsParts(t, p) })
+				t.Run("refuses odd objects", func(t *testing.T) { t.Parallel(); refusesOdd(t, p) })
+			}
 		})
 	}
 }
@@ -387,6 +391,70 @@ func refusesArguments(t *testing.T, p *Program) {
 		out, err := exec.CommandContext(t.Context(), p.command[0], slices.Concat(p.command[1:], args)...).CombinedOutput()
 		if err == nil || len(out) == 0 || bytes.Contains(out, []byte("Traceback")) || bytes.Contains(out, []byte("goroutine")) {
 			t.Errorf("%v: %v, %s", args, err, out)
+		}
+	}
+}
+
+// answer asks a program for one object at another version, and returns that or the message of the failure.
+func (a *asker) answer(t *testing.T, object, desired string) (converted, message string) {
+	t.Helper()
+	body := fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"1","desiredAPIVersion":%q,"objects":[%s]}}`, desired, object)
+	var review struct {
+		Response struct {
+			ConvertedObjects []json.RawMessage
+			Result           struct{ Message string }
+		}
+	}
+	if err := json.Unmarshal(a.client.Send(t.Context(), []byte(body)).Body, &review); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range review.Response.ConvertedObjects {
+		converted += string(one)
+	}
+	return converted, review.Response.Result.Message
+}
+
+// convertsParts has specs converted there and back that have a part of the fields, as in server-side apply, or others.
+func convertsParts(t *testing.T, p *Program) {
+	t.Helper()
+	a := connect(t, p, "")
+	for v1beta1, v1 := range map[string]string{
+		`{"hostPort":"localhost:80"}`:               `{"host":"localhost","port":"80"}`,
+		`{"hostPort":"localhost:0080","x":1}`:       `{"host":"localhost","port":"0080","x":1}`,
+		`{"hostPort":"localhost"}`:                  `{"host":"localhost"}`,
+		`{"hostPort":":80"}`:                        `{"port":"80"}`,
+		`{"cronSpec":"* * * * *"}`:                  `{"schedule":"* * * * *"}`,
+		`{"retries":9007199254740993,"x":{"y":[]}}`: `{"retries":9007199254740993,"x":{"y":[]}}`,
+		`{}`:   `{}`,
+		`null`: `null`,
+	} {
+		whole := func(version, spec string) string {
+			return `{"apiVersion":"cron.example.org/` + version + `","kind":"Job","spec":` + spec + `}`
+		}
+		for _, way := range [][4]string{{"v1beta1", v1beta1, "v1", v1}, {"v1", v1, "v1beta1", v1beta1}} {
+			if got, message := a.answer(t, whole(way[0], way[1]), "cron.example.org/"+way[2]); got != whole(way[2], way[3]) {
+				t.Errorf("%s: got %s, %s, want %s", way[1], got, message, way[3])
+			}
+		}
+	}
+}
+
+// refusesOdd has objects refused that cannot be converted.
+func refusesOdd(t *testing.T, p *Program) {
+	t.Helper()
+	a := connect(t, p, "")
+	const older = "cron.example.org/v1beta1"
+	for name, test := range map[string]struct{ object, desired, want string }{
+		"no kind":         {`{"apiVersion":"cron.example.org/v1"}`, older, "Kind"},
+		"no object":       {`[]`, older, "object 0"},
+		"text as spec":    {`{"apiVersion":"cron.example.org/v1","kind":"Job","spec":"x"}`, older, "spec is not an object"},
+		"number as host":  {`{"apiVersion":"cron.example.org/v1","kind":"Job","spec":{"host":1}}`, older, "host"},
+		"list as address": {`{"apiVersion":"cron.example.org/v1beta1","kind":"Job","spec":{"hostPort":[]}}`, "cron.example.org/v1", "hostPort"},
+		"other group":     {`{"apiVersion":"example.org/v1","kind":"Job"}`, older, "cannot convert example.org/v1"},
+		"unknown target":  {`{"apiVersion":"cron.example.org/v1","kind":"Job"}`, "cron.example.org/v7", "cannot convert"},
+	} {
+		if got, message := a.answer(t, test.object, test.desired); got != "" || !strings.Contains(message, test.want) {
+			t.Errorf("%s: got %s, %s, want something with %q", name, got, message, test.want)
 		}
 	}
 }
