@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -147,7 +148,26 @@ func serving(generic *genericapiserver.RecommendedConfig, config serverConfig) e
 	options.BindAddress = net.IPv4(127, 0, 0, 1)
 	options.BindPort = config.listener.Addr().(*net.TCPAddr).Port //nolint:errcheck // it is a TCP listener
 	options.ServerCert.CertKey = files
-	return options.WithLoopback().ApplyTo(&generic.SecureServing, &generic.LoopbackClientConfig)
+	if err := options.ApplyTo(&generic.SecureServing); err != nil {
+		return err
+	}
+	return loopback(generic, config.authority)
+}
+
+// loopback lets the API server be its own client, as options.WithLoopback does, but without RSA keys, which take most of the time of a start.
+func loopback(generic *genericapiserver.RecommendedConfig, authority *pki.Authority) error {
+	const name = genericapiserver.LoopbackClientServerNameOverride
+	pair, err := authority.Server(name)
+	if err != nil {
+		return err
+	}
+	provider, err := dynamiccertificates.NewStaticSNICertKeyContent("loopback", pair.Certificate, pair.Key, name)
+	if err != nil {
+		return err
+	}
+	generic.SecureServing.SNICerts = append(generic.SecureServing.SNICerts, provider)
+	generic.LoopbackClientConfig, err = generic.SecureServing.NewLoopbackClientConfig(rand.Text(), authority.PEM())
+	return err
 }
 
 // authentication lets those in who have a certificate of the authority.
