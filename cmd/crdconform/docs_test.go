@@ -190,17 +190,17 @@ func exampleProject(t *testing.T, ca string) string {
 	self, err := os.Executable()
 	check(t, err)
 	for name, text := range map[string]string{
-		"config/crd/bases/crd.yaml": gadgets, "config/samples/gadgets.yaml": gadgetSamples,
+		"config/crd/bases/crd.yaml": string(read(t, "testdata/gadgets.yaml")), "config/samples/gadgets.yaml": string(read(t, "testdata/gadget-samples.yaml")),
 		"bin/manager": "#!/bin/sh\nexec " + shell.Quote(self) + ` webhook serve "${1#--webhook-port=}" "${2#--webhook-cert-path=}"` + "\n",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		check(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		executable.Write(t, path, []byte(text))
 	}
-	store(t, filepath.Join(dir, "tonight"), repeats, "results:", `started: "2026-01-02T00:00:00Z"`+"\nresults:")
-	store(t, filepath.Join(dir, "last-night"), repeats, "results:", `started: "2026-01-01T00:00:00Z"`+"\nresults:")
+	store(t, filepath.Join(dir, "tonight"), string(read(t, "testdata/repeats.yaml")), "results:", `started: "2026-01-02T00:00:00Z"`+"\nresults:")
+	store(t, filepath.Join(dir, "last-night"), string(read(t, "testdata/repeats.yaml")), "results:", `started: "2026-01-01T00:00:00Z"`+"\nresults:")
 	for _, name := range []string{"crdconform-report", "job-1", "job-2", "job-3", "v1.35", "v1.36", "v1.37"} {
-		store(t, filepath.Join(dir, name), verdicts)
+		store(t, filepath.Join(dir, name), string(read(t, "testdata/report.yaml")))
 	}
 	if out, err := shellIn(t, dir, "", "git init -q -b main\ngit add .\ngit -c user.name=me -c user.email=me@example.com commit -qm first\ngit tag v1.4.0\n"); err != nil {
 		t.Fatalf("%v\n%s", err, out)

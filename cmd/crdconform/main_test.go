@@ -2,11 +2,7 @@ package main
 
 import (
 	"bytes"
-	_ "embed"
-	"encoding/json"
-	"encoding/xml"
 	"flag"
-	"html"
 	"net/http"
 	"os"
 	"os/signal"
@@ -88,36 +84,20 @@ func check(t failer, err error) {
 	}
 }
 
-// reportIn reads the report in a folder, and looks whether the other forms are there and agree with it.
+// reportIn reads the report in a folder, and wants each form there to be what becomes of the report.
 func reportIn(t failer, dir string) *reports.Report {
-	form := func(name string) []byte {
-		data, err := os.ReadFile(filepath.Join(dir, name))
+	report, err := reports.ReadFile(dir)
+	check(t, err)
+	for _, form := range reporter.Filed(reporter.Formats(nil)) {
+		written, err := os.ReadFile(filepath.Join(dir, form.File))
 		check(t, err)
-		return data
-	}
-	var report reports.Report
-	decoder := json.NewDecoder(bytes.NewReader(form("report.json")))
-	decoder.DisallowUnknownFields()
-	check(t, decoder.Decode(&report))
-	var junit struct {
-		Cases []struct {
-			Name string `xml:"name,attr"`
-		} `xml:"testsuite>testcase"`
-	}
-	check(t, xml.Unmarshal(form("junit.xml"), &junit))
-	for i, result := range report.Results {
-		if i >= len(junit.Cases) || junit.Cases[i].Name != string(result.ID) {
-			t.Fatalf("junit.xml: %v, want %s as number %d", junit.Cases, result.ID, i)
+		var again bytes.Buffer
+		check(t, form.Write(report, &again))
+		if !bytes.Equal(written, again.Bytes()) {
+			t.Fatalf("%s is not what becomes of the report", form.File)
 		}
 	}
-	headline := reporter.Headline(&report)
-	if page := string(form("report.html")); !strings.Contains(page, html.EscapeString(headline)) || !strings.Contains(page, "</html>") {
-		t.Fatalf("report.html does not say %q, or has no end", headline)
-	}
-	if summary := string(form("summary.md")); !strings.HasPrefix(summary, "# crdconform: ") {
-		t.Fatalf("summary.md begins with %.50q", summary)
-	}
-	return &report
+	return report
 }
 
 func read(t *testing.T, path string) []byte {
@@ -149,11 +129,7 @@ func serve(t *testing.T, handler http.Handler, until <-chan struct{}) (url, ca s
 		}
 		closed <- server.Close()
 	}()
-	t.Cleanup(func() {
-		if err := <-closed; err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { check(t, <-closed) })
 	return server.URL, file(t, "ca.crt", string(server.CA))
 }
 
@@ -162,22 +138,6 @@ const definitionFile = "../../fixtures/definitions/reference.yaml"
 
 // few objects show what tests that are not about generated ones look for.
 const few = "4"
-
-// gadgets is a definition that the reference webhook can convert: it takes host and port apart at v1 for any kind.
-//
-//go:embed testdata/gadgets.yaml
-var gadgets string
-
-//go:embed testdata/gadget-samples.yaml
-var gadgetSamples string
-
-// Reports that tests and scripts store.
-var (
-	//go:embed testdata/report.yaml
-	verdicts string
-	//go:embed testdata/repeats.yaml
-	repeats string
-)
 
 // there returns the whole name of a file, for processes that run elsewhere.
 func there(t *testing.T, name string) string {

@@ -37,14 +37,17 @@ func TestStarvedOfAlmostAllFiles(t *testing.T) {
 
 // TestLoadThroughOlderAPIServers holds API servers of older minors to the calls that were measured for them.
 func TestLoadThroughOlderAPIServers(t *testing.T) {
-	programs := olderServers(t)
-	dir := folder(t, map[string]string{"crd.yaml": gadgets, "samples.yaml": gadgetSamples})
+	programs := os.Getenv("CRDCONFORM_TEST_MINORS") //nolint:forbidigo // tests get what they run on from the environment
+	if programs == "" {
+		t.Skip("API servers of older minors take minutes to build: run \"crdconform minors build\", and set CRDCONFORM_TEST_MINORS to the folder")
+	}
+	crd, samples := there(t, "testdata/gadgets.yaml"), there(t, "testdata/gadget-samples.yaml")
 	for _, minor := range minors.All() {
 		if minor.String() == "1.21" {
 			continue // its calls were not measured
 		}
-		p := executable.Prepare(t, "crdconform", dir, append([]string{
-			"load", "--crd", "crd.yaml", "--samples", "samples.yaml", "--duration", "200ms", "--through-api-server", "--kubernetes", minor.String(), "--relist-objects", "30",
+		p := executable.Prepare(t, "crdconform", t.TempDir(), append([]string{
+			"load", "--crd", crd, "--samples", samples, "--duration", "200ms", "--through-api-server", "--kubernetes", minor.String(), "--relist-objects", "30",
 		}, webhookProgram(t, "serve")...)...)
 		p.Cmd.Env = append(p.Cmd.Env, "CRDCONFORM_MINORS="+programs)
 		check(t, p.Cmd.Start())
@@ -92,14 +95,4 @@ func TestColumnsAreStopped(t *testing.T) {
 func TestNightlyScripts(t *testing.T) {
 	t.Parallel()
 	runScripts(scripted{t, true}, "testdata/script/nightly")
-}
-
-// olderServers returns the folder with API servers of older minors, or skips the test.
-func olderServers(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("CRDCONFORM_TEST_MINORS") //nolint:forbidigo // tests get what they run on from the environment
-	if dir == "" {
-		t.Skip("API servers of older minors take minutes to build: run \"crdconform minors build\", and set CRDCONFORM_TEST_MINORS to the folder")
-	}
-	return dir
 }

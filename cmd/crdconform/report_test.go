@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +17,7 @@ func TestReportForms(t *testing.T) {
 	t.Parallel()
 	const evidence = "exchanges/webhook.response.lean/request.json"
 	plain, dir := t.TempDir(), t.TempDir()
-	store(t, plain, verdicts)
+	store(t, plain, string(read(t, "testdata/report.yaml")))
 	check(t, os.MkdirAll(filepath.Join(plain, filepath.Dir(evidence)), 0o755))
 	put(t, filepath.Join(plain, evidence), `{"kind":"ConversionReview"}`)
 	inside(t, "report", plain, "--report-dir", dir) // now with the evidence
@@ -72,14 +73,10 @@ func TestLogKeepsNoSecrets(t *testing.T) {
 	path = filepath.Join(t.TempDir(), "apiserver.log")
 	log, err := openLog(path)
 	check(t, err)
-	for _, text := range []string{"it answered: tok", "en=hidden-value\nand so", " on"} {
-		if _, err := log.Write([]byte(text)); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := log.Close(); err != nil {
-		t.Error(err)
-	}
+	_, err1 := log.Write([]byte("it answered: tok"))
+	_, err2 := log.Write([]byte("en=hidden-value\nand so"))
+	_, err3 := log.Write([]byte(" on"))
+	check(t, errors.Join(err1, err2, err3, log.Close()))
 	if got := string(read(t, path)); got != "it answered: token=[redacted]\nand so on\n" {
 		t.Errorf("got %q", got)
 	}

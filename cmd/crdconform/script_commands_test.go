@@ -77,9 +77,9 @@ func shows(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// like matches what has a text, in which … stands for anything and \n for the end of a line.
+// like matches what has a text, in which … stands for anything, \n for the end of a line, and \A and \z for the beginning and the end of all.
 func like(text string) *regexp.Regexp {
-	return regexp.MustCompile("(?s)" + strings.NewReplacer("…", ".*", `\\n`, `\n`).Replace(regexp.QuoteMeta(text)))
+	return regexp.MustCompile("(?s)" + strings.NewReplacer("…", ".*", `\\n`, `\n`, `\\A`, `\A`, `\\z`, `\z`).Replace(regexp.QuoteMeta(text)))
 }
 
 // replaced replaces the first of each old text by a new one.

@@ -183,9 +183,7 @@ func TestInterruptedWhileReading(t *testing.T) {
 		check(t, err)
 		p.Signal(t, syscall.SIGTERM)
 		r := p.End()
-		if err := pipe.Close(); err != nil {
-			t.Error(err)
-		}
+		check(t, pipe.Close())
 		r.Exits(t, exitInterrupted)
 		if r.Err != "crdconform: interrupted\n" {
 			t.Errorf("%v: it says %q", args, r.Err)

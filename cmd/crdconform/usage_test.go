@@ -48,8 +48,8 @@ func (b broken) Write([]byte) (int, error) {
 func TestOutputThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	base, slower := t.TempDir(), t.TempDir()
-	store(t, base, repeats)
-	store(t, slower, repeats, "response: *fast", "response: *slow")
+	store(t, base, string(read(t, "testdata/repeats.yaml")))
+	store(t, slower, string(read(t, "testdata/repeats.yaml")), "response: *fast", "response: *slow")
 	for line, code := range map[string]int{ // without a reader
 		"list": 0, "list --output json": 0, "list --output markdown": 0, "explain webhook.response.uid": 0, "version": 0,
 		"config view": 0, "config schema": 0, "init " + definitionFile + " --output -": 0,
