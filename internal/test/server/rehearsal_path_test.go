@@ -30,7 +30,7 @@ func TestRehearsalPathOfReleases(t *testing.T) {
 	// The second release stores at v1, and the third does not have v1beta1 any more.
 	u.Releases = append(u.Releases, widgetRelease(widgetCRD(byWebhook, widgetVersion("v1", "served stored", gaFields)), widgets))
 	var forgotten atomic.Int64
-	outcome := u.Rehearse(t, rehearsaltest.Tampered{API: start(t), Exchange: forgetful(&forgotten)})
+	outcome := u.Rehearse(t, rehearsaltest.Tampered{API: start(t), Exchange: forgetful(&forgotten)}) //nolint:bodyclose // client-go closes it
 	if forgotten.Load() == 0 {
 		t.Error("no list has a second page")
 	}

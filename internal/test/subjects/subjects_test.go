@@ -401,15 +401,17 @@ func (a *asker) answer(t *testing.T, object, desired string) (converted, message
 	body := fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"1","desiredAPIVersion":%q,"objects":[%s]}}`, desired, object)
 	var review struct {
 		Response struct {
-			ConvertedObjects []json.RawMessage
-			Result           struct{ Message string }
-		}
+			ConvertedObjects []json.RawMessage `json:"convertedObjects"`
+			Result           struct {
+				Message string `json:"message"`
+			} `json:"result"`
+		} `json:"response"`
 	}
 	if err := json.Unmarshal(a.client.Send(t.Context(), []byte(body)).Body, &review); err != nil {
 		t.Fatal(err)
 	}
 	for _, one := range review.Response.ConvertedObjects {
-		converted += string(one)
+		converted = string(one)
 	}
 	return converted, review.Response.Result.Message
 }
