@@ -127,8 +127,9 @@ func TestPrinted(t *testing.T) {
 	t.Parallel()
 	all := requirement.All()
 	var explanations []explanation.Explanation
+	specs := suites.Preview(append(areas(), resource.Area))
 	for _, r := range all {
-		explanations = append(explanations, explained(r, suites.Preview(append(areas(), resource.Area))))
+		explanations = append(explanations, explained(r, specs))
 	}
 	one := slices.IndexFunc(explanations, func(e explanation.Explanation) bool { return e.ID == requirement.WebhookResponseUID })
 	if e := explanations[one]; len(e.Specs) != 1 || len(e.Faults) != 2 || e.Run == "" {
