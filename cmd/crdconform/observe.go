@@ -138,10 +138,10 @@ func (r *results) forget() error {
 	return os.Remove(r.file.Name())
 }
 
-// watch writes the requests of a stage, under its name.
-func (r *results) watch(w load.Workload) load.Watch {
+// watch writes vegeta's results of a stage, without the bodies of the responses.
+func (r *results) watch(load.Workload) load.Watch {
 	return load.Watch{Result: func(result *vegeta.Result) {
-		result.Attack = w.Name
+		result.Body = nil
 		if r.err == nil {
 			r.err = r.encoder.Encode(result)
 		}

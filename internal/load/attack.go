@@ -1,14 +1,17 @@
 package load
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math/bits"
 	"net/http"
 	"net/http/httptrace"
 	"runtime"
+	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
@@ -17,7 +20,8 @@ import (
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
-// run is one attack. It is vegeta's pacer, which says when requests are due, and its transport, which sends them.
+// run is one attack of vegeta's. It is the pacer, which says when vegeta is to hit next, and the transport of vegeta's client, which sends
+// the request as an API server does. Each hit is one request, and each request one hit.
 type run struct {
 	ctx      context.Context //nolint:containedctx // vegeta's interfaces have no room for one
 	sender   *wire.Sender
@@ -27,10 +31,11 @@ type run struct {
 	tally    *tally
 	self     self
 	clock    *clock
-	told     int       // seconds that the watch was told of
+	told     int       // seconds that the watch has been given
 	began    time.Time // when request 0 is due
 
-	slots *slots
+	schedule schedule
+	slots    *slots
 
 	// awake is how long the pacer does not sleep before a request is due, which takes it some 50 us to wake up from.
 	awake time.Duration
@@ -39,33 +44,34 @@ type run struct {
 	// costs a third of what sending it does, which delays more of them, and by more. Both follow the mean rate.
 	asleep time.Duration
 
-	asked atomic.Uint64 // requests that clients took to send
-
 	memory sync.Pool // of *[]byte, which responses are read into
 
-	// Requests by the clock that are to be sent at once, by any worker, and how many more workers wait for one than there are.
-	orders chan order
-	spare  atomic.Int64
+	mu   sync.Mutex
+	hits map[uint64]hit // from when the pacer lets them go until vegeta returns their results, by sequence number
 
-	mu sync.Mutex // of watch.Result
+	results sync.Mutex // of watch.Result
 
 	// How far the pacer is, and where it was stopped or gave up. Written by the pacer, read when vegeta has ended.
 	next    uint64    // first request that was not sent
 	stopped time.Time // zero if all were sent
 }
 
-// order is a request that is to be sent. It could be sent when it was due or, if too many were in flight, when the webhook had answered
-// one of those. Any later delay is the generator's fault.
-type order struct {
-	n          uint64
-	ready, due time.Time
+// hit is what vegeta's result does not say of a request.
+type hit struct {
+	// due is when the request was to be sent, and ready when it could be: when it was due or, if too many were in flight, when the webhook
+	// had answered one of those. Any later delay is the generator's fault.
+	due, ready time.Time
+
+	body     *body
+	uid      string
+	response contract.Response // but for its body
 }
 
 func newRun(ctx context.Context, sender *wire.Sender, w Workload, bodies []body, watch Watch) *run {
 	r := &run{
-		sender: sender, workload: w, bodies: bodies, watch: watch,
-		tally: newTally(), self: watchSelf(), clock: newClock(),
-		slots: newSlots(w.inFlight(), w.ahead(sender.Endpoint().HTTP2), w.Rate()), orders: make(chan order, w.inFlight()),
+		sender: sender, workload: w, bodies: bodies, watch: watch, schedule: w.schedule(),
+		tally: newTally(), self: watchSelf(), clock: newClock(), hits: map[uint64]hit{},
+		slots: newSlots(w.inFlight(), w.ahead(sender.Endpoint().HTTP2), w.Rate()),
 	}
 	r.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: r.slots.opened})
 	r.tally.encodes = w.Part.Of > 0
@@ -91,12 +97,15 @@ func (r *run) connectAhead() {
 }
 
 func (r *run) attack() Summary {
-	options := []func(*vegeta.Attacker){vegeta.Client(&http.Client{Transport: r})}
-	if r.workload.Clients > 0 {
-		clients := uint64(r.workload.inFlight())
-		options = append(options, vegeta.Workers(clients), vegeta.MaxWorkers(clients))
+	workers := uint64(r.workload.inFlight())
+	options := []func(*vegeta.Attacker){
+		vegeta.Client(&http.Client{Transport: r, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}),
+		vegeta.MaxWorkers(workers),
 	}
-	targets := vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodPost, URL: r.sender.URL()})
+	if r.workload.Clients > 0 {
+		options = append(options, vegeta.Workers(workers))
+		r.slots.give(r.workload.inFlight(), time.Time{})
+	}
 	// It counts as memory in use, though it takes none, so that garbage is collected a third as often. Of more, the pages would cost as
 	// much as is saved.
 	rest := make([]byte, 8<<20)
@@ -104,16 +113,26 @@ func (r *run) attack() Summary {
 	r.began = r.beginning()
 	wait(r.ctx, time.Until(r.began))
 	r.self = watchSelf()
-	results := vegeta.NewAttacker(options...).Attack(targets, r, 0, "")
-
+	results := vegeta.NewAttacker(options...).Attack(vegeta.NewStaticTargeter(r.targets()...), r, 0, r.workload.Name)
+	var judges sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		judges.Go(func() {
+			for result := range results {
+				r.returned(result)
+			}
+		})
+	}
+	ended := make(chan struct{})
+	go func() {
+		judges.Wait()
+		close(ended)
+	}()
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	for {
 		select {
-		case _, more := <-results:
-			if !more {
-				return r.end()
-			}
+		case <-ended:
+			return r.end()
 		case <-ticker.C:
 			snapshot := r.tally.tick(time.Since(r.began))
 			r.told++
@@ -122,6 +141,22 @@ func (r *run) attack() Summary {
 			}
 		}
 	}
+}
+
+// bodyHeader has the index of the body of a request. It is for the transport, which does not send it.
+const bodyHeader = "Crdconform-Body"
+
+// targets are what vegeta sends over and over: the ConversionReviews of this part of the workload, in the order in which their turn comes.
+// The transport gives each its uid.
+func (r *run) targets() []vegeta.Target {
+	targets := make([]vegeta.Target, len(r.bodies))
+	for k := range targets {
+		i := r.workload.Part.number(uint64(k)) % uint64(len(r.bodies))
+		targets[k] = vegeta.Target{
+			Method: http.MethodPost, URL: r.sender.URL(), Body: r.bodies[i].bytes(uid(0)), Header: http.Header{bodyHeader: {strconv.FormatUint(i, 10)}},
+		}
+	}
+	return targets
 }
 
 // end adds the requests that were due but still waited when the attack ended, and sums up. Unless the attack was stopped, these
@@ -136,9 +171,6 @@ func (r *run) end() Summary {
 				break
 			}
 			r.tally.waiting(waited, r.stopped)
-			if r.ctx.Err() == nil { // nobody stopped the run
-				r.tellUnsent(r.workload.Part.number(n), r.due(n), waited, "overdue: never sent, since too many before it were not answered")
-			}
 		}
 	}
 	s := r.tally.summary(r.workload, r.began, r.ctx.Err() != nil)
@@ -162,52 +194,62 @@ func (r *run) beginning() time.Time {
 }
 
 // due is when a request by the clock is to be sent.
-func (r *run) due(n uint64) time.Time { return r.began.Add(r.workload.due(r.workload.Part.number(n))) }
+func (r *run) due(n uint64) time.Time { return r.began.Add(r.schedule.due(r.workload.Part.number(n))) }
 
-// Pace has requests be sent when they are due and may be sent. When no worker is there to send one, it has vegeta start another, which is
-// what vegeta calls a hit: a hit for each request would cost as much as judging it. Vegeta could wait itself, but could not be woken.
-// Clients all start at once.
-func (r *run) Pace(_ time.Duration, hits uint64) (time.Duration, bool) {
-	if r.workload.Clients > 0 {
-		return 0, hits >= uint64(r.workload.inFlight())
+// Pace waits until the next request is due and may be sent, and has vegeta send it at once: vegeta itself would sleep for whole
+// milliseconds, which is longer than a fast webhook takes to answer. That of clients is due when one of them has its answer.
+func (r *run) Pace(_ time.Duration, sent uint64) (time.Duration, bool) {
+	if sent >= r.workload.Total() {
+		return 0, true
 	}
-	for r.next < r.workload.Total() {
-		o, ok := r.wait()
-		if !ok {
+	r.next = sent
+	free, ok := r.turn(sent)
+	if !ok {
+		if r.workload.Clients == 0 {
 			r.stopped = time.Now()
-			break
 		}
-		r.next++
-		r.orders <- o // has room for as many as may be in flight
-		if r.spare.Add(-1) < 0 {
-			r.spare.Add(1) // for the new one
-			return 0, false
+		return 0, true
+	}
+	r.next++
+	h := hit{due: free, ready: free}
+	if r.workload.Clients == 0 {
+		h.due = r.due(sent)
+		if h.ready.Before(h.due) {
+			h.ready = h.due
 		}
 	}
-	close(r.orders)
-	return 0, true
+	r.mu.Lock()
+	r.hits[sent] = h
+	r.mu.Unlock()
+	return 0, false
 }
 
-// wait waits until the next request is due and may be sent.
-func (r *run) wait() (order, bool) {
-	o := order{n: r.next, due: r.due(r.next)}
-	for left := time.Until(o.due); left > 0 && r.ctx.Err() == nil; left = time.Until(o.due) {
-		if left > r.awake {
-			r.clock.wait(r.ctx, max(left-r.awake, r.asleep))
+// turn waits until a request is due and has a slot, and returns since when it had one. It returns false if it is not to be sent any more.
+func (r *run) turn(n uint64) (time.Time, bool) {
+	if r.workload.Clients == 0 {
+		for r.ctx.Err() == nil {
+			left, _ := r.schedule.Pace(time.Since(r.began), r.workload.Part.number(n))
+			if left <= 0 {
+				break
+			}
+			if left > r.awake {
+				r.clock.wait(r.ctx, max(left-r.awake, r.asleep))
+			}
 		}
 	}
-	free, ok := r.slot()
-	if o.ready = free; o.due.After(free) {
-		o.ready = o.due
-	}
-	return o, ok
+	return r.slot()
 }
 
-// slot waits until one more request may be in flight, and returns since when that is so. It gives up when the context ends,
-// or when the requests in flight ought to be answered and are not: a webhook that stands still would make it go on for
-// hours.
+// slot waits until one more request may be in flight, and returns since when that is so. It gives up when the context ends, when the
+// time of clients is over, or when the requests in flight ought to be answered and are not: a webhook that stands still would make it go
+// on for hours.
 func (r *run) slot() (time.Time, bool) {
-	if r.ctx.Err() != nil {
+	limit := r.workload.Length()
+	if r.workload.Clients == 0 {
+		limit += r.sender.Endpoint().Timeout
+	}
+	left := time.Until(r.began.Add(limit))
+	if r.ctx.Err() != nil || r.workload.Clients > 0 && left <= 0 {
 		return time.Time{}, false
 	}
 	select {
@@ -215,7 +257,7 @@ func (r *run) slot() (time.Time, bool) {
 		return free, true
 	default:
 	}
-	overtime := time.NewTimer(time.Until(r.began.Add(r.workload.Length() + r.sender.Endpoint().Timeout)))
+	overtime := time.NewTimer(left)
 	defer overtime.Stop()
 	select {
 	case free := <-r.slots.free:
@@ -239,43 +281,21 @@ func wait(ctx context.Context, d time.Duration) {
 // Rate is the mean rate of requests a second.
 func (r *run) Rate(time.Duration) float64 { return r.workload.Rate() }
 
-// RoundTrip is a worker, or a client, until there is no more to be sent: to vegeta it is one request.
-func (r *run) RoundTrip(*http.Request) (*http.Response, error) {
-	if r.workload.Clients > 0 {
-		r.ask()
-	} else {
-		r.work()
-	}
-	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil // vegeta need not know what came back
-}
-
-// work sends what is ordered.
-func (r *run) work() {
-	for o := range r.orders {
-		r.send(o.n, o.ready, o.due)
-		r.spare.Add(1)
-	}
-}
-
-// ask is a client: it sends a request as soon as the one before was answered, until its time is over.
-func (r *run) ask() {
-	for free := r.began; r.ctx.Err() == nil && time.Since(r.began) < r.workload.Duration; {
-		n := r.asked.Add(1) - 1
-		if n >= r.workload.Total() {
-			return
-		}
-		free = r.send(n, free, free)
-	}
-}
-
 // pooled is how much memory is kept for another response, in bytes, beside twice the size of the request. More is for the garbage
 // collector: there may be hundreds of them.
 const pooled = 256 << 10
 
-// send sends the n-th request of this part, measures it and judges the response. It returns when the response has arrived.
-func (r *run) send(nth uint64, ready, due time.Time) time.Time {
-	n := r.workload.Part.number(nth)
-	sending, id := r.bodies[n%uint64(len(r.bodies))], uid(n)
+// RoundTrip sends the request of a hit as an API server does, with a uid of its own.
+func (r *run) RoundTrip(request *http.Request) (*http.Response, error) {
+	seq, err := strconv.ParseUint(request.Header.Get("X-Vegeta-Seq"), 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("load: a request that is no hit: %w", err)
+	}
+	index, err := strconv.Atoi(request.Header.Get(bodyHeader))
+	if err != nil {
+		return nil, fmt.Errorf("load: a request without a target: %w", err)
+	}
+	sending, id := &r.bodies[index], uid(r.workload.Part.number(seq))
 	memory, _ := r.memory.Get().(*[]byte)
 	if memory == nil {
 		memory = new([]byte)
@@ -283,41 +303,92 @@ func (r *run) send(nth uint64, ready, due time.Time) time.Time {
 	sent := time.Now()
 	response := r.sender.Send(r.ctx, *memory, sending.before, []byte(id), sending.after)
 	done := time.Now()
-	defer func() {
-		if cap(response.Body) > 0 && cap(response.Body) <= 2*sending.size()+pooled {
-			*memory = response.Body
-		}
-		r.memory.Put(memory)
-	}()
-	if r.workload.Clients == 0 {
-		r.slots.answered(done, done.Sub(sent))
+	r.slots.answered(done, done.Sub(sent))
+	came := &arrived{run: r, memory: memory, most: 2*sending.size() + pooled, err: response.Err}
+	*memory = response.Body
+	came.Reset(response.Body)
+	response.Body = nil
+	r.mu.Lock()
+	h := r.hits[seq]
+	h.body, h.uid, h.response = sending, id, response
+	r.hits[seq] = h
+	r.mu.Unlock()
+	if response.Status == 0 {
+		return nil, errors.Join(response.Err, came.Close())
 	}
+	header := http.Header{}
+	if response.ContentType != "" {
+		header.Set("Content-Type", response.ContentType)
+	}
+	return &http.Response{
+		Status: fmt.Sprintf("%d %s", response.Status, http.StatusText(response.Status)), StatusCode: response.Status, Proto: response.Protocol,
+		Header: header, Body: came, ContentLength: -1, Request: request,
+	}, nil
+}
+
+// arrived is the body of a response, for vegeta to read.
+type arrived struct {
+	bytes.Reader
+
+	err    error // why it is not whole
+	run    *run
+	memory *[]byte
+	most   int // bytes of memory that are kept
+}
+
+// Read reads on.
+func (a *arrived) Read(into []byte) (int, error) {
+	n, err := a.Reader.Read(into)
+	if err == io.EOF && a.err != nil { //nolint:errorlint // a bytes.Reader returns it as it is
+		err = a.err
+	}
+	return n, err
+}
+
+// Close gives the memory to another response.
+func (a *arrived) Close() error {
+	a.Reset(nil)
+	if cap(*a.memory) <= a.most {
+		*a.memory = (*a.memory)[:0]
+		a.run.memory.Put(a.memory)
+	}
+	return nil
+}
+
+// returned adds up one of vegeta's results, and judges the response.
+func (r *run) returned(result *vegeta.Result) {
+	r.mu.Lock()
+	h := r.hits[result.Seq]
+	delete(r.hits, result.Seq)
+	r.mu.Unlock()
+	h.response.Body = result.Body
 	m := measurement{
-		n:        n,
-		objects:  sending.objects,
-		lag:      sent.Sub(ready),
-		service:  done.Sub(sent),
-		response: done.Sub(due),
-		done:     done,
-		in:       len(response.Body),
-		out:      sending.size(),
+		n:        r.workload.Part.number(result.Seq),
+		objects:  h.body.objects,
+		lag:      result.Timestamp.Sub(h.ready),
+		service:  result.Latency,
+		response: result.End().Sub(h.due),
+		done:     result.End(),
+		in:       result.BytesIn,
+		out:      result.BytesOut,
 	}
-	switch lacking := shortage(response.Err); {
+	switch lacking := shortage(h.response.Err); {
 	case lacking != "":
 		r.tally.unsent(lacking)
-		r.tellUnsent(n, due, done.Sub(due), "not sent, because the generator reached a limit: "+lacking)
-	case response.Interrupted:
+	case h.response.Interrupted:
 		r.tally.unanswered(m)
-	case !r.judges(n, response):
-		r.tally.add(m, exchange{response: response})
-		r.tell(m, sent, response, nil)
+	case !r.judges(m.n, h.response):
+		r.tally.add(m, exchange{response: h.response})
 	default:
-		judgement := sending.judge.Judge(id, response)
-		sending.expected.judge(&judgement, id, response)
-		r.tally.add(m, exchange{body: sending, uid: id, response: response, judgement: &judgement})
-		r.tell(m, sent, response, judgement.Rejected())
+		judgement := h.body.judge.Judge(h.uid, h.response)
+		h.body.expected.judge(&judgement, h.uid, h.response)
+		r.tally.add(m, exchange{body: *h.body, uid: h.uid, response: h.response, judgement: &judgement})
 	}
-	return done
+	if r.watch.Result != nil {
+		r.results.Lock()
+		defer r.results.Unlock()
+		r.watch.Result(result)
+	}
 }
 
 // judges reports whether a response is judged. Everything but a complete response with status 200 always is.
@@ -325,33 +396,4 @@ func (r *run) judges(n uint64, response contract.Response) bool {
 	// Numbers are spread by the golden ratio: what is sent in turn, and comes round, is judged in equal shares.
 	share, _ := bits.Mul64(n*0x9E3779B97F4A7C15, uint64(max(r.workload.JudgeEvery, 1)))
 	return share == 0 || response.Err != nil || response.Status != http.StatusOK
-}
-
-// tell passes a result to the watch.
-func (r *run) tell(m measurement, sent time.Time, response contract.Response, rejected *contract.Violation) {
-	if r.watch.Result == nil {
-		return
-	}
-	result := &vegeta.Result{
-		Seq: m.n, Code: uint16(response.Status), Timestamp: sent, Latency: m.service,
-		BytesIn: uint64(m.in), BytesOut: uint64(m.out), Method: http.MethodPost, URL: r.sender.URL(),
-	}
-	if rejected != nil {
-		result.Error = fmt.Sprintf("%s: %s", rejected.Requirement, rejected)
-	}
-	r.report(result)
-}
-
-// tellUnsent passes to the watch that a request was never sent, and for how long a client would have waited.
-func (r *run) tellUnsent(n uint64, due time.Time, waited time.Duration, why string) {
-	if r.watch.Result != nil {
-		r.report(&vegeta.Result{Seq: n, Timestamp: due, Latency: waited, Method: http.MethodPost, URL: r.sender.URL(), Error: why})
-	}
-}
-
-// report passes a result to the watch, one at a time.
-func (r *run) report(result *vegeta.Result) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.watch.Result(result)
 }

@@ -49,7 +49,9 @@ func CostOf(summaries []Summary) *loadgen.Cost {
 }
 
 // perObject returns how many bytes an object of a run had, with its share of what is around the objects.
-func perObject(s Summary) float64 { return float64(s.BytesOut) / float64(max(s.Objects, 1)) }
+func perObject(s Summary) float64 {
+	return float64(s.BytesOut) / (float64(max(s.answered(), 1)) * float64(s.Workload.Batch))
+}
 
 // distinct sorts values, and leaves each in once.
 func distinct(values []int) []int {

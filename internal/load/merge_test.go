@@ -91,7 +91,7 @@ func drawn(t *rapid.T, seconds int, began time.Time) event {
 		return time.Duration(rapid.Int64Range(0, 1<<rapid.IntRange(0, 43).Draw(t, name+" at most")).Draw(t, name))
 	}
 	m := measurement{
-		objects: rapid.IntRange(1, 9).Draw(t, "objects"), in: rapid.IntRange(0, 1000).Draw(t, "in"), out: rapid.IntRange(0, 1000).Draw(t, "out"),
+		objects: rapid.IntRange(1, 9).Draw(t, "objects"), in: rapid.Uint64Range(0, 1000).Draw(t, "in"), out: rapid.Uint64Range(0, 1000).Draw(t, "out"),
 		lag: latency("lag"), service: latency("service"), response: latency("response"),
 		done: began.Add(time.Duration(second)*time.Second + time.Duration(rapid.IntRange(1, 999).Draw(t, "done"))*time.Millisecond),
 	}

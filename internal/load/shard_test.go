@@ -36,7 +36,7 @@ func TestPartsMakeTheWhole(t *testing.T) {
 		}
 		of := rapid.IntRange(1, w.Shares()).Draw(t, "of")
 		began := time.Now()
-		whole := &run{workload: w, began: began}
+		whole := &run{workload: w, schedule: w.schedule(), began: began}
 		sent := map[uint64]int{}
 		inFlight, shares := 0, 0.0
 		for index := range of {
@@ -47,7 +47,7 @@ func TestPartsMakeTheWhole(t *testing.T) {
 			if part.Total() == 0 || part.inFlight() == 0 {
 				t.Fatalf("%s has nothing to do", part.Part)
 			}
-			r := &run{workload: part, began: began}
+			r := &run{workload: part, schedule: part.schedule(), began: began}
 			for n := range part.Total() {
 				number := part.Part.number(n)
 				sent[number]++

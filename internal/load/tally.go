@@ -94,8 +94,8 @@ type Summary struct {
 	Objects  uint64 `json:"objects"`  // in those that were sent
 	Good     uint64 `json:"good"`     // requests whose response API servers accept; one that was not judged counts as accepted
 	Accepted uint64 `json:"accepted"` // objects in them
-	BytesIn  uint64 `json:"bytesIn"`  // of response bodies
-	BytesOut uint64 `json:"bytesOut"` // of request bodies
+	BytesIn  uint64 `json:"bytesIn"`  // of the bodies of whole responses
+	BytesOut uint64 `json:"bytesOut"` // of the bodies of the requests that got them
 
 	// Unanswered is the number of requests that were due but not answered when the run was stopped. They are neither in
 	// Requests nor among the failed, since their outcome is unknown. The time that they had waited until then is in Response,
@@ -238,7 +238,12 @@ func (s Summary) SentRate() float64 {
 // RequestRate is the number of requests a second that got a complete response of any kind, until the last response arrived or, if
 // that is later, until no more requests were due. So it never exceeds the rate of the workload, however short that is.
 func (s Summary) RequestRate() float64 {
-	return perSecond(s.Requests-s.Errors[Transport]-s.Errors[Timeout]-s.Errors[Overdue], s.atLeast(s.LastAnswer))
+	return perSecond(s.answered(), s.atLeast(s.LastAnswer))
+}
+
+// answered is the number of requests that got a complete response of any kind.
+func (s Summary) answered() uint64 {
+	return s.Requests - s.Errors[Transport] - s.Errors[Timeout] - s.Errors[Overdue]
 }
 
 // ObjectRate is the number of objects a second that were converted as API servers accept it, in the same time as RequestRate.
@@ -275,7 +280,7 @@ type measurement struct {
 	objects                int
 	lag, service, response time.Duration
 	done                   time.Time
-	in, out                int
+	in, out                uint64 // bytes
 }
 
 // exchange is what was sent, what came back, and what the judge says of it: nil when it was not asked.
@@ -332,8 +337,8 @@ func (t *tally) add(m measurement, e exchange) {
 		s.Protocol = e.response.Protocol
 	}
 	s.Objects += uint64(m.objects)
-	s.BytesIn += uint64(m.in)
-	s.BytesOut += uint64(m.out)
+	s.BytesIn += m.in
+	s.BytesOut += m.out
 	t.times(m)
 	if e.response.Err == nil && m.done.After(t.came) {
 		t.came = m.done
