@@ -123,7 +123,7 @@ func TestOptionFlags(t *testing.T) {
 	}
 	for name, own := range map[string][]string{
 		"check":  append(strings.Fields("config history hold known-failing write-lossy"), clusters...),
-		"load":   strings.Fields("config history metrics-address vegeta-results workers worker-image kubeconfig namespace kubernetes baseline max-regress"),
+		"load":   strings.Fields("config history metrics-address vegeta-results write-targets workers worker-image kubeconfig namespace kubernetes baseline max-regress"),
 		"run":    append([]string{kinds.ReadOnly, "history", "known-failing", "load-profile"}, clusters...),
 		"matrix": append([]string{"parallel", "known-failing"}, columns...),
 		"column": append([]string{"known-failing"}, clusters...),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	vegeta "github.com/tsenart/vegeta/v12/lib"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/crdconform/crdconform/config"
@@ -32,7 +34,7 @@ type loader struct {
 
 // loadFlags are what the flags of load say that the configuration file cannot say.
 type loadFlags struct {
-	metricsAddress, results            string
+	metricsAddress, results, targets   string
 	baseline                           string
 	workers                            int
 	workerImage, kubeconfig, namespace string
@@ -74,6 +76,7 @@ as p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. A
 	l.bindHistory(flags)
 	flags.StringVar(&g.metricsAddress, "metrics-address", "", "host:port at which to serve /metrics for Prometheus during the load test, without authentication")
 	flags.StringVar(&g.results, "vegeta-results", "", "file to write every request to, in the format of vegeta report, plot and encode")
+	flags.StringVar(&g.targets, "write-targets", "", "file to write the requests to instead of sending them, in the JSON format of vegeta attack; requires the webhook's URL")
 	flags.IntVar(&g.workers, "workers", 0, "processes that share the load; with --worker-image, pods of a Job in a cluster; 0 uses only this process")
 	flags.StringVar(&g.workerImage, "worker-image", "", "image with crdconform of this release as its entry point, for workers in a cluster; cannot be combined with --vegeta-results or --client-cert")
 	flags.StringVar(&g.kubeconfig, "kubeconfig", "", "kubeconfig for --worker-image; default: $KUBECONFIG or ~/.kube/config")
@@ -124,6 +127,9 @@ func (l *loader) run(ctx context.Context) error {
 		return err
 	}
 	l.act()
+	if l.load.targets != "" {
+		return l.writeTargets(plan)
+	}
 	p.seed = plan.Seed()
 	stop, forget, err := l.observed(ctx, p, cmp.Or(check.Load.Profile, "stages"))
 	if err != nil {
@@ -137,6 +143,27 @@ func (l *loader) run(ctx context.Context) error {
 	report := plan.Load(ctx, p, log)
 	wrong := errors.Join(stop(), log.close())
 	return l.beside(l.finish(p, report), wrong)
+}
+
+// writeTargets writes the requests to a file that vegeta attacks with.
+func (l *loader) writeTargets(plan *engine.Plan) error {
+	targets, err := plan.Targets()
+	if err != nil {
+		return fmt.Errorf("--write-targets: %w", err)
+	}
+	file, _, err := newFile("write-targets", l.load.targets)
+	if err != nil {
+		return err
+	}
+	buffer := bufio.NewWriter(file)
+	encode := vegeta.NewJSONTargetEncoder(buffer)
+	for i := range targets {
+		err = errors.Join(err, encode(&targets[i]))
+	}
+	if err := errors.Join(err, buffer.Flush(), file.Close()); err != nil {
+		return fmt.Errorf("--write-targets: %w", err)
+	}
+	return nil
 }
 
 // through returns where the API server comes from whose clients are measured; nil for the built-in one.

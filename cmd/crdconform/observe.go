@@ -112,20 +112,29 @@ type results struct {
 	err     error // the first one; nothing is written after it
 }
 
-// newResults makes the file. One that is there may be needed by somebody; what is no file, such as a pipe, is written to.
-func newResults(path string) (*results, error) {
+// newFile makes a file that a flag names, and reports whether it was not there before. One that is there may be needed by somebody; what is
+// no file, such as a pipe, is written to.
+func newFile(flag, path string) (file *os.File, made bool, err error) {
 	flags := os.O_WRONLY
 	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
 		flags |= os.O_CREATE | os.O_EXCL
 	}
-	file, err := os.OpenFile(path, flags, 0o644)
+	file, err = os.OpenFile(path, flags, 0o644)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return nil, fmt.Errorf("--vegeta-results %s: the file already exists; give another name, or remove it", path)
+		return nil, false, fmt.Errorf("--%s %s: the file already exists; give another name, or remove it", flag, path)
 	case err != nil:
-		return nil, fmt.Errorf("--vegeta-results: %w", err)
+		return nil, false, fmt.Errorf("--%s: %w", flag, err)
 	}
-	r := &results{file: file, buffer: bufio.NewWriter(file), made: flags&os.O_CREATE != 0}
+	return file, flags&os.O_CREATE != 0, nil
+}
+
+func newResults(path string) (*results, error) {
+	file, made, err := newFile("vegeta-results", path)
+	if err != nil {
+		return nil, err
+	}
+	r := &results{file: file, buffer: bufio.NewWriter(file), made: made}
 	r.encoder = vegeta.NewEncoder(r.buffer)
 	return r, nil
 }

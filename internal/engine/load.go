@@ -3,9 +3,12 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/contract"
@@ -44,6 +47,33 @@ type LoadTest struct {
 
 	// Baseline is an earlier run to compare with. It may be nil.
 	Baseline *Baseline
+}
+
+// Targets returns what the load test would send, for vegeta's own attacker. It fails when the stages send different requests, since vegeta
+// would mix them, and when the webhook has no URL yet.
+func (p *Plan) Targets() ([]vegeta.Target, error) {
+	if p.want.Webhook.URL == "" {
+		return nil, errors.New("the webhook has no URL until it is started; give its URL")
+	}
+	client, err := wire.Connect(wire.Endpoint{URL: p.want.Webhook.URL, CA: p.ca, ServerName: p.want.Webhook.ServerName})
+	if err != nil {
+		return nil, err
+	}
+	test := p.loads[0]
+	stages := test.Profile.Stages
+	if test.Profile.Search != nil {
+		stages = []load.Workload{test.Profile.Search.Workload}
+	}
+	for _, other := range stages[1:] {
+		if other.Batch != stages[0].Batch || other.Bytes != stages[0].Bytes {
+			return nil, errors.New("the stages send requests of different sizes, which vegeta would mix; choose one batch and one size")
+		}
+	}
+	requests, err := test.Bodies(stages[0])
+	if err != nil {
+		return nil, err
+	}
+	return load.Targets(client.URL(), requests)
 }
 
 // Control is a webhook that shows how fast the machine is, as opposed to the webhook under test.

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
+	vegeta "github.com/tsenart/vegeta/v12/lib"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/wire"
 )
 
 // The number of different requests that are sent repeatedly, each time with a new uid.
@@ -115,4 +118,18 @@ func (b body) bytes(uid string) []byte {
 	all = append(all, b.before...)
 	all = append(all, uid...)
 	return append(all, b.after...)
+}
+
+// Targets returns requests as vegeta's targets, for its own attacker, each with a uid of its own.
+func Targets(url string, requests []contract.Request) ([]vegeta.Target, error) {
+	targets := make([]vegeta.Target, len(requests))
+	for i, request := range requests {
+		request.UID = uid(uint64(i))
+		body, err := request.Body()
+		if err != nil {
+			return nil, fmt.Errorf("load: %w", err)
+		}
+		targets[i] = vegeta.Target{Method: http.MethodPost, URL: url, Header: wire.Header(), Body: body}
+	}
+	return targets, nil
 }
