@@ -25,8 +25,8 @@ func TestOverride(t *testing.T) {
 		t.Errorf("the definitions are %v, and the recording is %s", c.CRDs, c.Path(c.Load.Recording))
 	}
 	for key, want := range map[string]string{
-		"crds[0]":         "--crd: no, see --relist-objects",
-		"webhook.url":     "webhook URL: no, see --relist-objects",
+		"crds[0]":         "--crd: no, see load.objects",
+		"webhook.url":     "webhook URL: no, see load.objects",
 		"webhook.timeout": "dir/crdconform.yaml:4:36: webhook.timeout: no, see load.objects",
 	} {
 		err := c.At(key, "no, see %s", options.Key("load.objects"))

@@ -52,7 +52,7 @@ failed, whatever its HTTP status. Times are measured from when a request was due
 generator was too busy to send in time, or ran out of files or ports, the run is void.
 
 Specify the webhook and the objects as for "crdconform check". A profile defines what is sent. Flags change it, and several
-values of --rate, --batch and --bytes result in a stage for each combination:
+values of --rate, --batch and --clients result in a stage for each combination:
 
 ` + profileList() + `
 Custom stages can be defined in crdconform.yaml under load.stages. An objective is a limit on a statistic of each stage, such
@@ -349,15 +349,15 @@ func (l *loader) clashing(asked config.Load) error {
 	replayed, through := asked.Profile == profiles.Replay, asked.ThroughAPIServer
 	switch {
 	case len(asked.Stages) > 0:
-		if flag := changed("rate", "batch", "bytes", "clients", "duration", "relist-objects"); flag != "" {
+		if flag := changed("rate", "batch", "clients", "duration"); flag != "" {
 			return fmt.Errorf("--%s: it cannot be combined with load.stages in the configuration file; leave the flag out, or give a --profile instead", flag)
 		}
 	case replayed && asked.Recording == "" && changed("profile") != "":
 		return errors.New("--profile replay: no recording; give the file that \"crdconform record\" wrote with --recording")
 	case !replayed && changed("recording") != "":
 		return fmt.Errorf("--recording: the profile %s does not use it; leave --profile out", asked.Profile)
-	case replayed && changed("batch", "bytes", "from", "review-version") != "":
-		return fmt.Errorf("--%s: the recording is sent unchanged; leave the flag out", changed("batch", "bytes", "from", "review-version"))
+	case replayed && changed("batch", "from") != "":
+		return fmt.Errorf("--%s: the recording is sent unchanged; leave the flag out", changed("batch", "from"))
 	case replayed && !through && changed("duration") != "":
 		return errors.New("--duration: each request of a recording is sent once; leave the flag out, or set the speed with --rate")
 	case replayed && !through && changed("samples") != "":

@@ -42,12 +42,16 @@ func TestLoadThroughOlderAPIServers(t *testing.T) {
 		t.Skip("API servers of older minors take minutes to build: run \"crdconform minors build\", and set CRDCONFORM_TEST_MINORS to the folder")
 	}
 	crd, samples := there(t, "testdata/gadgets.yaml"), there(t, "testdata/gadget-samples.yaml")
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "crdconform.yaml"), []byte("apiVersion: crdconform.dev/v1alpha1\nkind: Config\nload: {objects: 30, throughAPIServer: true}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, minor := range minors.All() {
 		if minor.String() == "1.21" {
 			continue // its calls were not measured
 		}
-		p := executable.Prepare(t, "crdconform", t.TempDir(), append([]string{
-			"load", "--crd", crd, "--samples", samples, "--duration", "200ms", "--through-api-server", "--kubernetes", minor.String(), "--relist-objects", "30",
+		p := executable.Prepare(t, "crdconform", dir, append([]string{
+			"load", "--crd", crd, "--samples", samples, "--duration", "200ms", "--through-api-server", "--kubernetes", minor.String(),
 		}, webhookProgram(t, "serve")...)...)
 		p.Cmd.Env = append(p.Cmd.Env, "CRDCONFORM_MINORS="+programs)
 		check(t, p.Cmd.Start())

@@ -278,32 +278,22 @@ func loadOptions() []Option {
 			Key: "load.batches", Bounds: counted(profiles.MaxBatch, "objects", ""), Flag: "batch", Commands: sends,
 			Help: "objects per request; API servers were observed to send one",
 		},
-		{
-			Key: "load.bytes", Bounds: size(), Flag: "bytes", Commands: sends,
-			Help: "minimum size of an object in bytes; smaller ones get an annotation",
-		},
+		{Key: "load.bytes", Bounds: size()},
 		{
 			Key: "load.clients", Bounds: counted(profiles.MaxClients, "clients", ""), Flag: "clients", Commands: sends,
 			Help: "clients that each send the next request when they have a response, in the profiles apiserver and relist",
 		},
 		{Key: "load.duration", Flag: "duration", Commands: sends, Help: "how long each stage sends"},
-		{
-			Key: "load.objects", Bounds: counted(profiles.MaxObjects, "objects", "for those of the profile"), Flag: "relist-objects", Commands: sends,
-			Help: "number of objects in the profile relist, and in the API server with --through-api-server",
-		},
+		{Key: "load.objects", Bounds: counted(profiles.MaxObjects, "objects", "for those of the profile")},
 		{
 			Key: "load.pairs[0].from", Flag: "from", Commands: sends,
 			Help: "version of the objects to send, with --to; default: a version that has objects",
 		},
 		{Key: "load.pairs[0].to", Flag: "to", Commands: sends, Help: "desired version, with --from"},
-		{Key: "load.reviewVersion", Default: "v1", Implied: true, Flag: "review-version", Commands: []string{load, diff}, Help: "version of ConversionReview: v1 or v1beta1"},
+		{Key: "load.reviewVersion", Default: "v1", Implied: true, Flag: "review-version", Commands: []string{diff}, Help: "version of ConversionReview: v1 or v1beta1"},
+		{Key: "load.inFlight", Default: profiles.DefaultInFlight, Implied: true, Bounds: counted(profiles.MaxInFlight, "requests in flight", byDefault)},
 		{
-			Key: "load.inFlight", Default: profiles.DefaultInFlight, Implied: true, Bounds: counted(profiles.MaxInFlight, "requests in flight", byDefault),
-			Flag: "in-flight", Commands: sends,
-			Help: "maximum number of requests in flight; further requests wait, which counts as response time",
-		},
-		{
-			Key: "load.judgeEvery", Default: 1, Implied: true, Flag: "judge-every", Commands: sends, Help: "judge only every n-th response",
+			Key: "load.judgeEvery", Default: 1, Implied: true,
 			Bounds: &Bounds{Min: 1, Number: "every %s-th response judged", Hint: "; 1 is all of them"},
 		},
 		{
@@ -319,7 +309,6 @@ func loadOptions() []Option {
 			Key: "load.repeat", Default: 1, Bounds: counted(profiles.MaxRepeat, "times", ""), Flag: "repeat", Commands: sends,
 			Help: "how many times to run all stages",
 		},
-		{Key: "load.warmUp", Flag: "warm-up", Commands: sends, Help: "how long to send load before the measurement"},
 		{
 			Key: "objectives", Flag: "objective", Commands: sends, Whole: true,
 			Help: "limit for every stage, such as p99=50ms, or a preset: kep, trace; can be repeated",
