@@ -1,9 +1,15 @@
 // Package load sends conversion requests to a webhook and judges every response.
 //
-// The attack is vegeta's. Three things are added. A response counts as good only if the judge has nothing against it,
-// since a webhook can fail every conversion with HTTP status 200. Times are taken from the moment a request was due, as
-// well as from when it was sent, so that a webhook which makes requests queue does not look fast. And the generator
-// watches itself: a run in which it was late, or could not send for want of files, ports or memory, is void.
+// The attack is vegeta's: its attacker reads ConversionReviews from its targeter, hits once for each request, and its results say when
+// that was, how long it took, and what came back. Clients are its workers, and a constant rate has its pacer. This package gives it a
+// pacer that waits more exactly than vegeta does and keeps a limit on the requests in flight, and a transport that gives each review its
+// uid and sends it as an API server does.
+//
+// On top of vegeta's results, and only there, are three things. A response counts as good only if the judge has nothing against it,
+// since a webhook can fail every conversion with HTTP status 200. Times are taken from the moment a request was due, as well as from when
+// it was sent, so that a webhook which makes requests queue does not look fast; requests that were due and never sent are counted, but
+// are no hits. And the generator watches itself: a run in which it was late, or could not send for want of files, ports or memory, is
+// void.
 package load
 
 import (
@@ -22,9 +28,7 @@ type Watch struct {
 	// Second is called once a second.
 	Second func(Snapshot)
 
-	// Result is called for each request, in the form that vegeta's own tools read. Its latency is from the send. A response
-	// that API servers reject has an error, whatever its status. A request that was due and never sent has status 0, an error that
-	// says why, and the time for which a client would have waited.
+	// Result is called with each of vegeta's results, after it was judged. It may change them.
 	Result func(*vegeta.Result)
 }
 

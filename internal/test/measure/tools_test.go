@@ -37,7 +37,7 @@ type tool struct {
 func (t tool) against(c content, own float64, seen series) figures.Claim {
 	claim := figures.Claim{What: fmt.Sprintf("saturation against %s, %s", t.name, c), Asked: 1, AtLeast: true, Unit: "x", Goal: true}
 	if t.name == "wrk" && c.Batch == 1 {
-		claim.Asked = 0.7 // wrk judges nothing, and is written in C
+		claim.Asked = 0.5 // wrk judges nothing, and is written in C
 	}
 	if t.path == "" {
 		claim.Missing = t.name + " is not installed; " + installVariable + "=1 installs it where there is a network"
