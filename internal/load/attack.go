@@ -1,11 +1,9 @@
 package load
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/bits"
 	"net/http"
 	"net/http/httptrace"
@@ -43,8 +41,6 @@ type run struct {
 	// asleep is how long the pacer sleeps at least, and sends then all that is due: at high rates, setting the timer for each request
 	// costs a third of what sending it does, which delays more of them, and by more. Both follow the mean rate.
 	asleep time.Duration
-
-	memory sync.Pool // of *[]byte, which responses are read into
 
 	mu   sync.Mutex
 	hits map[uint64]hit // from when the pacer lets them go until vegeta returns their results, by sequence number
@@ -281,10 +277,6 @@ func wait(ctx context.Context, d time.Duration) {
 // Rate is the mean rate of requests a second.
 func (r *run) Rate(time.Duration) float64 { return r.workload.Rate() }
 
-// pooled is how much memory is kept for another response, in bytes, beside twice the size of the request. More is for the garbage
-// collector: there may be hundreds of them.
-const pooled = 256 << 10
-
 // RoundTrip sends the request of a hit as an API server does, with a uid of its own.
 func (r *run) RoundTrip(request *http.Request) (*http.Response, error) {
 	seq, err := strconv.ParseUint(request.Header.Get("X-Vegeta-Seq"), 10, 64)
@@ -295,26 +287,12 @@ func (r *run) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load: a request without a target: %w", err)
 	}
-	sending, id := &r.bodies[index], uid(r.workload.Part.number(seq))
-	memory, _ := r.memory.Get().(*[]byte)
-	if memory == nil {
-		memory = new([]byte)
-	}
-	sent := time.Now()
-	response := r.sender.Send(r.ctx, *memory, sending.before, []byte(id), sending.after)
-	done := time.Now()
-	r.slots.answered(done, done.Sub(sent))
-	came := &arrived{run: r, memory: memory, most: 2*sending.size() + pooled, err: response.Err}
-	*memory = response.Body
-	came.Reset(response.Body)
-	response.Body = nil
-	r.mu.Lock()
-	h := r.hits[seq]
-	h.body, h.uid, h.response = sending, id, response
-	r.hits[seq] = h
-	r.mu.Unlock()
+	sending := &r.bodies[index]
+	a := &answer{run: r, seq: seq, body: sending, uid: uid(r.workload.Part.number(seq)), sent: time.Now()}
+	a.Reply = r.sender.Start(r.ctx, sending.before, []byte(a.uid), sending.after)
+	response := a.Response()
 	if response.Status == 0 {
-		return nil, errors.Join(response.Err, came.Close())
+		return nil, errors.Join(response.Err, a.Close())
 	}
 	header := http.Header{}
 	if response.ContentType != "" {
@@ -322,37 +300,32 @@ func (r *run) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	return &http.Response{
 		Status: fmt.Sprintf("%d %s", response.Status, http.StatusText(response.Status)), StatusCode: response.Status, Proto: response.Protocol,
-		Header: header, Body: came, ContentLength: -1, Request: request,
+		Header: header, Body: a, ContentLength: -1, Request: request,
 	}, nil
 }
 
-// arrived is the body of a response, for vegeta to read.
-type arrived struct {
-	bytes.Reader
+// answer is the body of a response, for vegeta to read from the connection.
+type answer struct {
+	*wire.Reply
 
-	err    error // why it is not whole
-	run    *run
-	memory *[]byte
-	most   int // bytes of memory that are kept
+	run  *run
+	seq  uint64
+	body *body // of the request
+	uid  string
+	sent time.Time
 }
 
-// Read reads on.
-func (a *arrived) Read(into []byte) (int, error) {
-	n, err := a.Reader.Read(into)
-	if err == io.EOF && a.err != nil { //nolint:errorlint // a bytes.Reader returns it as it is
-		err = a.err
-	}
-	return n, err
-}
-
-// Close gives the memory to another response.
-func (a *arrived) Close() error {
-	a.Reset(nil)
-	if cap(*a.memory) <= a.most {
-		*a.memory = (*a.memory)[:0]
-		a.run.memory.Put(a.memory)
-	}
-	return nil
+// Close ends the exchange. Vegeta does it once, when it has read the response or could not.
+func (a *answer) Close() error {
+	done, err := time.Now(), a.Reply.Close()
+	r := a.run
+	r.mu.Lock()
+	h := r.hits[a.seq]
+	h.body, h.uid, h.response = a.body, a.uid, a.Response()
+	r.hits[a.seq] = h
+	r.mu.Unlock()
+	r.slots.answered(done, done.Sub(a.sent))
+	return err
 }
 
 // returned adds up one of vegeta's results, and judges the response.

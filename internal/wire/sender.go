@@ -75,11 +75,19 @@ func (s *Sender) HTTP() *http.Client { return s.client.http }
 // The body of the response is read into the memory of into, or into larger memory if that is too small, so it has gone when the caller
 // uses that again.
 func (s *Sender) Send(ctx context.Context, into []byte, parts ...[]byte) contract.Response {
-	body := payload(parts)
+	return s.client.send(ctx, into, s.payload(parts))
+}
+
+// Start sends a request as Send does, and returns when the head of the response is there, or could not be had.
+func (s *Sender) Start(ctx context.Context, parts ...[]byte) *Reply {
+	return s.client.start(ctx, s.payload(parts))
+}
+
+func (s *Sender) payload(parts [][]byte) payload {
 	if s.direct == nil {
-		body = newPayload(parts)
+		return newPayload(parts)
 	}
-	return s.client.send(ctx, into, body)
+	return parts
 }
 
 // Close closes the idle connections, and opens none any more that no request waits for.
