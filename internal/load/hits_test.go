@@ -163,7 +163,6 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-
 // upTo is a pacer that stops after some hits.
 type upTo struct {
 	vegeta.ConstantPacer
