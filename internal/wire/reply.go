@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"math"
-	"slices"
 
 	"github.com/crdconform/crdconform/contract"
 )
@@ -76,16 +75,14 @@ func (r *Reply) Close() error {
 	return nil
 }
 
-// all reads all of it into the memory of into, or more if that is too small, and closes it. If there is an error, the body has what was
-// read until then.
-func (r *Reply) all(into []byte) contract.Response {
+// all reads all of it, and closes it. If there is an error, the body has what was read until then.
+func (r *Reply) all() contract.Response {
 	defer r.Close() //nolint:errcheck // it does not fail
 	if r.body == nil {
 		return r.answer
 	}
 	// There is one byte more than should be needed, to find the end without growing.
-	into = slices.Grow(into[:0], int(min(max(r.length, 511), r.usual))+1)
-	into, _ = readUntil(r, into, math.MaxInt64-1) // the answer has the error
-	r.answer.Body = into
+	into := make([]byte, 0, min(max(r.length, 511), r.usual)+1)
+	r.answer.Body, _ = readUntil(r, into, math.MaxInt64-1) // the answer has the error
 	return r.answer
 }

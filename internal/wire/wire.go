@@ -244,11 +244,7 @@ func (c *Client) URL() string { return c.target }
 // error, for the judge. So does one that is longer than contract.MaxResponse allows. Only when the context ended before the response
 // was there, there is nothing to judge: then the response is marked as Interrupted.
 func (c *Client) Send(ctx context.Context, body []byte) contract.Response {
-	return c.send(ctx, nil, newPayload([][]byte{body}))
-}
-
-func (c *Client) send(ctx context.Context, into []byte, body payload) contract.Response {
-	return c.start(ctx, body).all(into)
+	return c.start(ctx, newPayload([][]byte{body})).all()
 }
 
 // start sends a request, and again when the webhook asks for that, until the head of a response is there.
@@ -280,7 +276,7 @@ func (c *Client) SendRaw(ctx context.Context, method string, header http.Header,
 	reply, _, _ := c.exchange(within, method, header, newPayload([][]byte{body}), false)
 	reply.caller, reply.release, reply.answer.Attempts = ctx, cancel, 1
 	reply.answer = c.outcome(ctx, reply.answer)
-	return reply.all(nil)
+	return reply.all()
 }
 
 // outcome explains why a response is not whole, if it is not, to the caller whose context it is.
