@@ -160,7 +160,7 @@ func (l *loader) writeTargets(plan *engine.Plan) error {
 	for i := range targets {
 		err = errors.Join(err, encode(&targets[i]))
 	}
-	if err := errors.Join(err, buffer.Flush(), file.Close()); err != nil {
+	if err = errors.Join(err, buffer.Flush(), file.Close()); err != nil {
 		return fmt.Errorf("--write-targets: %w", err)
 	}
 	return nil

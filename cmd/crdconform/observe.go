@@ -116,7 +116,7 @@ type results struct {
 // no file, such as a pipe, is written to.
 func newFile(flag, path string) (file *os.File, made bool, err error) {
 	flags := os.O_WRONLY
-	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
+	if info, missing := os.Stat(path); missing != nil || info.Mode().IsRegular() {
 		flags |= os.O_CREATE | os.O_EXCL
 	}
 	file, err = os.OpenFile(path, flags, 0o644)

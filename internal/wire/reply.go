@@ -24,6 +24,13 @@ type Reply struct {
 	large              bool // whether it is one of those beyond
 }
 
+// of has the reply be that to a caller, with what ends the time for it.
+func (r *Reply) of(caller context.Context, release func()) *Reply {
+	r.caller, r.release = caller, release
+	r.answer = r.client.outcome(caller, r.answer)
+	return r
+}
+
 // Response returns what has come, but for the body, and what was wrong with it until now.
 func (r *Reply) Response() contract.Response { return r.answer }
 
@@ -57,7 +64,7 @@ func (r *Reply) Read(into []byte) (int, error) {
 // fail keeps why the body is not whole, and returns it as it is explained.
 func (r *Reply) fail(err error) error {
 	r.answer.Err = err
-	r.answer = r.client.outcome(r.caller, r.answer) //nolint:contextcheck // it is the caller's
+	r.answer = r.client.outcome(r.caller, r.answer)
 	return r.answer.Err
 }
 

@@ -252,7 +252,7 @@ func (c *Client) start(ctx context.Context, body payload) *Reply {
 	within := newTerm(ctx, c.endpoint.Timeout)
 	for attempt := 1; ; attempt++ {
 		reply, pause, again := c.exchange(within, http.MethodPost, c.header, body, attempt <= maxRetries) //nolint:contextcheck // it is within that of the caller
-		reply.caller, reply.release, reply.answer.Attempts = ctx, within.release, attempt
+		reply.answer.Attempts = attempt
 		if again {
 			err := wait(within, pause) //nolint:contextcheck // likewise
 			if err == nil {
@@ -260,8 +260,7 @@ func (c *Client) start(ctx context.Context, body payload) *Reply {
 			}
 			reply.answer.Err = err
 		}
-		reply.answer = c.outcome(ctx, reply.answer)
-		return reply
+		return reply.of(ctx, within.release)
 	}
 }
 
@@ -274,9 +273,8 @@ func (c *Client) SendRaw(ctx context.Context, method string, header http.Header,
 		header = c.header
 	}
 	reply, _, _ := c.exchange(within, method, header, newPayload([][]byte{body}), false)
-	reply.caller, reply.release, reply.answer.Attempts = ctx, cancel, 1
-	reply.answer = c.outcome(ctx, reply.answer)
-	return reply.all()
+	reply.answer.Attempts = 1
+	return reply.of(ctx, cancel).all()
 }
 
 // outcome explains why a response is not whole, if it is not, to the caller whose context it is.
