@@ -2,8 +2,8 @@ package load
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"math/bits"
 	"net/http"
 	"net/http/httptrace"
@@ -42,8 +42,9 @@ type run struct {
 	// costs a third of what sending it does, which delays more of them, and by more. Both follow the mean rate.
 	asleep time.Duration
 
-	mu   sync.Mutex
-	hits map[uint64]hit // from when the pacer lets them go until vegeta returns their results, by sequence number
+	mu    sync.Mutex
+	hits  map[uint64]*hit // from when the pacer lets them go until they are judged, by sequence number
+	spare sync.Pool       // of *hit
 
 	results sync.Mutex // of watch.Result
 
@@ -52,21 +53,10 @@ type run struct {
 	stopped time.Time // zero if all were sent
 }
 
-// hit is what vegeta's result does not say of a request.
-type hit struct {
-	// due is when the request was to be sent, and ready when it could be: when it was due or, if too many were in flight, when the webhook
-	// had answered one of those. Any later delay is the generator's fault.
-	due, ready time.Time
-
-	body     *body
-	uid      string
-	response contract.Response // but for its body
-}
-
 func newRun(ctx context.Context, sender *wire.Sender, w Workload, bodies []body, watch Watch) *run {
 	r := &run{
 		sender: sender, workload: w, bodies: bodies, watch: watch, schedule: w.schedule(),
-		tally: newTally(), self: watchSelf(), clock: newClock(), hits: map[uint64]hit{},
+		tally: newTally(), self: watchSelf(), clock: newClock(), hits: map[uint64]*hit{},
 		slots: newSlots(w.inFlight(), w.ahead(sender.Endpoint().HTTP2), w.Rate()),
 	}
 	r.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: r.slots.opened})
@@ -95,16 +85,15 @@ func (r *run) connectAhead() {
 func (r *run) attack() Summary {
 	workers := uint64(r.workload.inFlight())
 	options := []func(*vegeta.Attacker){
-		vegeta.Client(&http.Client{Transport: r, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}),
-		vegeta.MaxWorkers(workers),
+		vegeta.Client(&http.Client{Transport: r}), vegeta.MaxWorkers(workers), vegeta.MaxBody(0),
 	}
 	if r.workload.Clients > 0 {
 		options = append(options, vegeta.Workers(workers))
 		r.slots.give(r.workload.inFlight(), time.Time{})
 	}
-	// It counts as memory in use, though it takes none, so that garbage is collected a fifth as often: vegeta makes some kilobytes of it for
-	// each hit, and requests that are due during a collection are late. More would take more memory than it is worth.
-	rest := make([]byte, 32<<20)
+	// It counts as memory in use, though it takes none, so that garbage is collected a third as often. Of more, the pages would cost as
+	// much as is saved.
+	rest := make([]byte, 8<<20)
 	defer runtime.KeepAlive(rest)
 	r.began = r.beginning()
 	wait(r.ctx, time.Until(r.began))
@@ -207,7 +196,11 @@ func (r *run) Pace(_ time.Duration, sent uint64) (time.Duration, bool) {
 		return 0, true
 	}
 	r.next++
-	h := hit{due: free, ready: free}
+	h, _ := r.spare.Get().(*hit)
+	if h == nil {
+		h = new(hit)
+	}
+	h.due, h.ready = free, free
 	if r.workload.Clients == 0 {
 		h.due = r.due(sent)
 		if h.ready.Before(h.due) {
@@ -277,7 +270,7 @@ func wait(ctx context.Context, d time.Duration) {
 // Rate is the mean rate of requests a second.
 func (r *run) Rate(time.Duration) float64 { return r.workload.Rate() }
 
-// RoundTrip sends the request of a hit as an API server does, with a uid of its own.
+// RoundTrip sends the request of a hit as an API server does, with a uid of its own, and returns when the response is there.
 func (r *run) RoundTrip(request *http.Request) (*http.Response, error) {
 	seq, err := strconv.ParseUint(request.Header.Get("X-Vegeta-Seq"), 10, 64)
 	if err != nil {
@@ -287,54 +280,82 @@ func (r *run) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load: a request without a target: %w", err)
 	}
-	sending := &r.bodies[index]
-	a := &answer{run: r, seq: seq, body: sending, uid: uid(r.workload.Part.number(seq)), sent: time.Now()}
-	a.Reply = r.sender.Start(r.ctx, sending.before, []byte(a.uid), sending.after)
-	response := a.Response()
-	if response.Status == 0 {
-		return nil, errors.Join(response.Err, a.Close())
-	}
-	header := http.Header{}
-	if response.ContentType != "" {
-		header.Set("Content-Type", response.ContentType)
+	h := r.hit(seq)
+	h.body, h.uid = &r.bodies[index], uid(r.workload.Part.number(seq))
+	sent := time.Now()
+	h.response = r.sender.Send(r.ctx, h.memory, h.body.before, []byte(h.uid), h.body.after)
+	done := time.Now()
+	r.slots.answered(done, done.Sub(sent))
+	if h.response.Status == 0 {
+		return nil, h.response.Err
 	}
 	return &http.Response{
-		Status: fmt.Sprintf("%d %s", response.Status, http.StatusText(response.Status)), StatusCode: response.Status, Proto: response.Protocol,
-		Header: header, Body: a, ContentLength: -1, Request: request,
+		Status: status(h.response.Status), StatusCode: h.response.Status, Proto: h.response.Protocol, Body: h, ContentLength: -1, Request: request,
 	}, nil
 }
 
-// answer is the body of a response, for vegeta to read from the connection.
-type answer struct {
-	*wire.Reply
-
-	run  *run
-	seq  uint64
-	body *body // of the request
-	uid  string
-	sent time.Time
+// status writes the status of a response.
+func status(code int) string {
+	if code == http.StatusOK {
+		return "200 OK"
+	}
+	return fmt.Sprintf("%d %s", code, http.StatusText(code))
 }
 
-// Close ends the exchange. Vegeta does it once, when it has read the response or could not.
-func (a *answer) Close() error {
-	done, err := time.Now(), a.Reply.Close()
-	r := a.run
+// hit is what vegeta's result does not say of a request, and the body of the response, which vegeta need not copy.
+type hit struct {
+	// due is when the request was to be sent, and ready when it could be: when it was due or, if too many were in flight, when the webhook
+	// had answered one of those. Any later delay is the generator's fault.
+	due, ready time.Time
+
+	body     *body
+	uid      string
+	response contract.Response
+	memory   []byte // for the response
+}
+
+// WriteTo says how long the body is, and what is wrong with it.
+func (h *hit) WriteTo(io.Writer) (int64, error) { return int64(len(h.response.Body)), h.response.Err }
+
+// Read is not called: vegeta keeps no bytes of the body.
+func (h *hit) Read([]byte) (int, error) { return 0, io.EOF }
+
+// Close does nothing. The body is judged later.
+func (h *hit) Close() error { return nil }
+
+// hit is that with a sequence number.
+func (r *run) hit(seq uint64) *hit {
 	r.mu.Lock()
-	h := r.hits[a.seq]
-	h.body, h.uid, h.response = a.body, a.uid, a.Response()
-	r.hits[a.seq] = h
+	defer r.mu.Unlock()
+	return r.hits[seq]
+}
+
+// pooled is how much memory is kept for another response, in bytes, beside twice the size of the request. More is for the garbage
+// collector: there may be hundreds of them.
+const pooled = 256 << 10
+
+// forget ends a hit, whose memory is for others.
+func (r *run) forget(seq uint64, h *hit) {
+	r.mu.Lock()
+	delete(r.hits, seq)
 	r.mu.Unlock()
-	r.slots.answered(done, done.Sub(a.sent))
-	return err
+	if h.body == nil {
+		return
+	}
+	if used := h.response.Body; cap(used) > 0 && cap(used) <= 2*h.body.size()+pooled {
+		h.memory = used
+	}
+	*h = hit{memory: h.memory}
+	r.spare.Put(h)
 }
 
 // returned adds up one of vegeta's results, and judges the response.
 func (r *run) returned(result *vegeta.Result) {
-	r.mu.Lock()
-	h := r.hits[result.Seq]
-	delete(r.hits, result.Seq)
-	r.mu.Unlock()
-	h.response.Body = result.Body
+	h := r.hit(result.Seq)
+	defer r.forget(result.Seq, h)
+	if result.Code != 0 {
+		result.BytesIn = uint64(len(h.response.Body)) // vegeta counts those that it keeps
+	}
 	m := measurement{
 		n:        r.workload.Part.number(result.Seq),
 		objects:  h.body.objects,

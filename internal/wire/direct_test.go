@@ -105,7 +105,7 @@ func TestSameRequests(t *testing.T) {
 			t.Fatal(name, response.Err)
 		}
 		want := <-came
-		if response := sender.Send(t.Context(), []byte(body[:len(body)/2]), []byte(body[len(body)/2:])); response.Err != nil {
+		if response := sender.Send(t.Context(), nil, []byte(body[:len(body)/2]), []byte(body[len(body)/2:])); response.Err != nil {
 			t.Fatal(name, response.Err)
 		}
 		if got := <-came; got != want || !strings.HasSuffix(got, body) {
@@ -147,7 +147,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 			})
 			sender := connectSender(t, e)
 			for n := range times {
-				if response := sender.Send(t.Context(), []byte("{}")); response.Err != nil {
+				if response := sender.Send(t.Context(), nil, []byte("{}")); response.Err != nil {
 					t.Fatal(response.Err)
 				}
 				want := 1
@@ -172,7 +172,7 @@ func TestNoticeWithAnswer(t *testing.T) {
 	})
 	sender := connectSender(t, e)
 	for range 2 {
-		if response := sender.Send(t.Context(), []byte("{}")); response.Err != nil || string(response.Body) != "{}" {
+		if response := sender.Send(t.Context(), nil, []byte("{}")); response.Err != nil || string(response.Body) != "{}" {
 			t.Errorf("got %s, %v", response.Body, response.Err)
 		}
 	}
@@ -209,7 +209,7 @@ func TestEndsWithAnswer(t *testing.T) {
 	sender := connectSender(t, e)
 	done := make(chan error)
 	for range 2 {
-		go func() { done <- sender.Send(t.Context(), []byte("{}")).Err }()
+		go func() { done <- sender.Send(t.Context(), nil, []byte("{}")).Err }()
 	}
 	for range 2 {
 		if err := <-done; err != nil {
@@ -238,7 +238,7 @@ func TestWithoutListening(t *testing.T) {
 		for _, l := range sender.direct.pool.idle {
 			l.plain.raw = nil
 		}
-		if response := sender.Send(t.Context(), bytes.Repeat([]byte("x"), size)); response.Err != nil || string(response.Body) != "{}" {
+		if response := sender.Send(t.Context(), nil, bytes.Repeat([]byte("x"), size)); response.Err != nil || string(response.Body) != "{}" {
 			t.Errorf("%d bytes: got %s, %v", size, response.Body, response.Err)
 		}
 	}
@@ -274,7 +274,7 @@ func TestUnasked(t *testing.T) {
 				}
 			})
 			sender := connectSender(t, e)
-			response := sender.Send(t.Context(), []byte("{}"))
+			response := sender.Send(t.Context(), nil, []byte("{}"))
 			if idle := sender.direct.pool.idle; len(idle) > 0 { // unless it was noticed at once
 				l := idle[0]
 				l.plain.SetReadDeadline(time.Now().Add(time.Minute))
@@ -282,12 +282,12 @@ func TestUnasked(t *testing.T) {
 				if _, err := l.from.Peek(1); err != nil { // what was sent has arrived
 					t.Fatal(err)
 				}
-				response = sender.Send(t.Context(), []byte("{}"))
+				response = sender.Send(t.Context(), nil, []byte("{}"))
 			}
 			if got := fmt.Sprint(response.Err); test.err == "" && response.Err != nil || !strings.Contains(got, test.err) {
 				t.Errorf("got %s, want something with %q", got, test.err)
 			}
-			if response = sender.Send(t.Context(), []byte("{}")); response.Err != nil || string(response.Body) != "{}" {
+			if response = sender.Send(t.Context(), nil, []byte("{}")); response.Err != nil || string(response.Body) != "{}" {
 				t.Errorf("then, on another connection, got %s, %v", response.Body, response.Err)
 			}
 		})
@@ -302,7 +302,7 @@ func TestNeverAnswered(t *testing.T) {
 		opened <- struct{}{}
 		_ = c.HandshakeContext(t.Context()) // and it is closed
 	})
-	response := connectSender(t, e).Send(t.Context(), []byte("{}"))
+	response := connectSender(t, e).Send(t.Context(), nil, []byte("{}"))
 	if response.Err == nil || response.TimedOut || len(opened) != 1 {
 		t.Errorf("got %+v by %d connections", response, len(opened))
 	}
@@ -318,7 +318,7 @@ func TestEarlyAnswer(t *testing.T) {
 		}
 	})
 	defer close(left)
-	response := connectSender(t, e).Send(t.Context(), bytes.Repeat([]byte("x"), 64<<20))
+	response := connectSender(t, e).Send(t.Context(), nil, bytes.Repeat([]byte("x"), 64<<20))
 	if unasked := (unaskedError{}); response.Status != http.StatusRequestEntityTooLarge && !errors.As(response.Err, &unasked) {
 		t.Errorf("got %+v", response)
 	}
@@ -351,7 +351,7 @@ func TestWaitingForConnections(t *testing.T) {
 	sender := connectSender(t, e)
 	done := make(chan error)
 	for n := range 2 {
-		go func() { done <- sender.Send(t.Context(), []byte("{}")).Err }()
+		go func() { done <- sender.Send(t.Context(), nil, []byte("{}")).Err }()
 		if n == 0 {
 			<-first
 		}

@@ -73,7 +73,7 @@ func askHostile(t *testing.T, wanted func(int) bool) {
 			}
 			sender := client.Sender()
 			defer sender.Close()
-			verdict = verdictOn(t, request, sender.Send(t.Context(), body))
+			verdict = verdictOn(t, request, sender.Send(t.Context(), nil, body))
 			if says := cmp.Or(server.SaysInTurn, server.Says); !regexp.MustCompile(says).MatchString(verdict) {
 				t.Errorf("the verdict of a sender is %.2000s, want something with %q", verdict, says)
 			}
@@ -155,7 +155,7 @@ func compareSenders(t *testing.T, wanted func(int) bool) {
 		in := ask(t, fault, func(c *wire.Client) contract.Response {
 			sender := c.Sender()
 			defer sender.Close()
-			return sender.Send(t.Context(), body)
+			return sender.Send(t.Context(), nil, body)
 		})
 		if of != in {
 			t.Errorf("%s: a client finds %s, a sender %s", fault.Name, of, in)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"slices"
+
+	"github.com/crdconform/crdconform/contract"
 )
 
 const (
@@ -100,6 +102,31 @@ func (c *Client) bare(method string, header http.Header) http.Request {
 		Method: method, URL: c.url, Host: c.url.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
+}
+
+// readAll reads the body of a response to a request of so many bytes into the memory of into, or more if that is too small. It stops
+// with an error behind the limit. What it has read until there was an error, it returns. Of large responses, which no correct webhook
+// sends, it reads a few at once: hundreds of them may be coming.
+func (c *Client) readAll(response *http.Response, into []byte, request int) ([]byte, error) {
+	limit := c.limit(request)
+	usual := min(limit, usualGrowth*int64(request)+usualAdded)
+	// There is one byte more than should be needed, to find the end without growing.
+	into = slices.Grow(into[:0], int(min(max(response.ContentLength, 511), usual))+1)
+	into, err := readUntil(response.Body, into, usual)
+	if err != errLonger { //nolint:errorlint // it is passed on as it is
+		return into, err
+	}
+	ctx := response.Request.Context()
+	select {
+	case c.large <- struct{}{}:
+	case <-ctx.Done():
+		return into, ctx.Err()
+	}
+	defer func() { <-c.large }()
+	if into, err = readUntil(response.Body, into, limit); err == errLonger { //nolint:errorlint // as above
+		err = contract.LengthError(limit)
+	}
+	return into, err
 }
 
 var errLonger = errors.New("longer than was to be read")

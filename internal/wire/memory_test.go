@@ -42,9 +42,14 @@ func TestSender(t *testing.T) {
 			"large parts": {large, []byte("uid"), large},
 		} {
 			want := slices.Concat(parts...)
-			response := sender.Send(t.Context(), parts...)
-			if response.Err != nil || response.Status != 200 || !bytes.Equal(response.Body, want) {
-				t.Errorf("%s: got %d with %d bytes, %v", name, response.Status, len(response.Body), response.Err)
+			for _, into := range [][]byte{nil, make([]byte, 0, 3), make([]byte, 10, 2*len(want)+1024), []byte("what was there before")} {
+				response := sender.Send(t.Context(), into, parts...)
+				if response.Err != nil || response.Status != 200 || !bytes.Equal(response.Body, want) {
+					t.Errorf("%s into %d bytes: got %d with %d bytes, %v", name, cap(into), response.Status, len(response.Body), response.Err)
+				}
+				if fits := cap(into) > len(want)+512; fits && &response.Body[:1][0] != &into[:1][0] {
+					t.Errorf("%s: the response is not in the memory that was there for it", name)
+				}
 			}
 			if !bytes.Equal(slices.Concat(parts...), want) {
 				t.Errorf("%s: the parts were changed", name)
@@ -72,10 +77,11 @@ func TestPartsAreSentAgain(t *testing.T) {
 		}
 	}, "127.0.0.1")
 	large := bytes.Repeat([]byte("x"), joined)
+	into := make([]byte, 0, 3*joined)
 	for _, path := range []string{"/redirect", "/retry"} {
 		for _, parts := range [][][]byte{{[]byte("before"), []byte("after")}, {large, large}} {
 			asked.Store(0)
-			response := connectSender(t, Endpoint{URL: url + path, CA: authority.PEM()}).Send(t.Context(), parts...)
+			response := connectSender(t, Endpoint{URL: url + path, CA: authority.PEM()}).Send(t.Context(), into, parts...)
 			if response.Err != nil || !bytes.Equal(response.Body, slices.Concat(parts...)) || asked.Load() != 2 {
 				t.Errorf("%s: got %d with %d bytes, %v, on request %d", path, response.Status, len(response.Body), response.Err, asked.Load())
 			}
@@ -126,7 +132,7 @@ func TestLengths(t *testing.T) {
 		}
 		sender := connectSender(t, Endpoint{URL: url, CA: authority.PEM()})
 		sender.client.limit = func(int) int64 { return limit }
-		response := sender.Send(t.Context())
+		response := sender.Send(t.Context(), make([]byte, 0, 100))
 		if response.Status != 200 || len(response.Body) != test.want || (response.Err == nil) != (test.err == "") {
 			t.Errorf("%s: got %d with %d bytes, %v", name, response.Status, len(response.Body), response.Err)
 		} else if test.err != "" && !strings.Contains(response.Err.Error(), test.err) {
@@ -146,12 +152,14 @@ func TestSenderByMany(t *testing.T) {
 	var all sync.WaitGroup
 	for n := range 8 {
 		all.Go(func() {
+			var into []byte
 			for i := range 50 {
 				uid := fmt.Appendf(nil, "%d-%d", n, i)
-				response := sender.Send(t.Context(), before, uid, after)
+				response := sender.Send(t.Context(), into, before, uid, after)
 				if want := slices.Concat(before, uid, after); response.Err != nil || !bytes.Equal(response.Body, want) {
 					t.Errorf("%s: got %d with %d bytes, %v", uid, response.Status, len(response.Body), response.Err)
 				}
+				into = response.Body
 			}
 		})
 	}
@@ -185,12 +193,13 @@ func TestSenderEnds(t *testing.T) {
 		"interrupted": {ctx, cancel, contract.Response{Interrupted: true}},
 	} {
 		silent.Store(false)
-		if response := sender.Send(test.ctx, []byte("first")); response.Err != nil || string(response.Body) != "first" {
+		into := make([]byte, 0, 1000)
+		if response := sender.Send(test.ctx, into, []byte("first")); response.Err != nil || string(response.Body) != "first" {
 			t.Fatalf("%s: got %+v", name, response)
 		}
 		silent.Store(true)
 		test.after()
-		response := sender.Send(test.ctx, []byte("second"))
+		response := sender.Send(test.ctx, into, []byte("second"))
 		if response.Err == nil || response.TimedOut != test.want.TimedOut || response.Interrupted != test.want.Interrupted || len(response.Body) > 0 {
 			t.Errorf("%s: got %+v", name, response)
 		}
@@ -215,19 +224,20 @@ func BenchmarkSend(b *testing.B) {
 		parts := [][]byte{body[:third], body[third : third+36], body[third+36:]}
 		for _, way := range []struct {
 			name string
-			send func(ctx context.Context) []byte
+			send func(ctx context.Context, into []byte) []byte
 		}{
-			{"Sender", func(ctx context.Context) []byte { return sender.Send(ctx, parts...).Body }},
-			{"Client", func(ctx context.Context) []byte { return client.Send(ctx, slices.Concat(parts...)).Body }},
-			{"Plain", func(ctx context.Context) []byte { return plain(ctx, b, client, slices.Concat(parts...)) }},
+			{"Sender", func(ctx context.Context, into []byte) []byte { return sender.Send(ctx, into, parts...).Body }},
+			{"Client", func(ctx context.Context, _ []byte) []byte { return client.Send(ctx, slices.Concat(parts...)).Body }},
+			{"Plain", func(ctx context.Context, _ []byte) []byte { return plain(ctx, b, client, slices.Concat(parts...)) }},
 		} {
 			b.Run(fmt.Sprintf("%s/bytes=%d", way.name, size), func(b *testing.B) {
 				b.ReportAllocs()
 				b.SetParallelism(16)
 				b.RunParallel(func(pb *testing.PB) {
+					var into []byte
 					for pb.Next() {
-						if came := way.send(b.Context()); len(came) != size {
-							b.Errorf("%d bytes came back, want %d", len(came), size)
+						if into = way.send(b.Context(), into); len(into) != size {
+							b.Errorf("%d bytes came back, want %d", len(into), size)
 							return
 						}
 					}

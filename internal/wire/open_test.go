@@ -53,7 +53,7 @@ func TestOpen(t *testing.T) {
 			t.Errorf("HTTP/2 %t: %d requests on %d connections, want none on %d", http2, d.requests.Load(), d.connections.Load(), opened)
 		}
 		for range 20 {
-			if response := sender.Send(t.Context(), []byte("request")); response.Err != nil || response.Status != http.StatusOK {
+			if response := sender.Send(t.Context(), nil, []byte("request")); response.Err != nil || response.Status != http.StatusOK {
 				t.Errorf("HTTP/2 %t: %+v", http2, response)
 			}
 		}
@@ -68,11 +68,11 @@ func TestOpen(t *testing.T) {
 func TestOpenAnew(t *testing.T) {
 	t.Parallel()
 	d, sender := newDoorman(t, false)
-	if response := sender.Send(t.Context(), []byte("request")); response.Err != nil {
+	if response := sender.Send(t.Context(), nil, []byte("request")); response.Err != nil {
 		t.Fatal(response.Err)
 	}
 	sender.Open(t.Context(), 3)
-	if response := sender.Send(t.Context(), []byte("request")); response.Err != nil {
+	if response := sender.Send(t.Context(), nil, []byte("request")); response.Err != nil {
 		t.Error(response.Err)
 	}
 	if n := d.requests.Load(); n != 2 {
@@ -102,7 +102,7 @@ func TestOpenedAndClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if response := sender.Send(t.Context(), []byte("request")); response.Err != nil || response.Status != http.StatusOK {
+	if response := sender.Send(t.Context(), nil, []byte("request")); response.Err != nil || response.Status != http.StatusOK {
 		t.Errorf("got %+v", response)
 	}
 }

@@ -72,17 +72,14 @@ func (s *Sender) HTTP() *http.Client { return s.client.http }
 
 // Send does as Client.Send does. The body of the request is made of parts, as of what is before the uid, the uid, and what is after it.
 // They may be part of any number of requests, but must not be changed: now and then one is still being read when the response is there.
-func (s *Sender) Send(ctx context.Context, parts ...[]byte) contract.Response {
-	return s.Start(ctx, parts...).all()
-}
-
-// Start sends a request as Send does, and returns when the head of the response is there, or could not be had.
-func (s *Sender) Start(ctx context.Context, parts ...[]byte) *Reply {
+// The body of the response is read into the memory of into, or into larger memory if that is too small, so it has gone when the caller
+// uses that again.
+func (s *Sender) Send(ctx context.Context, into []byte, parts ...[]byte) contract.Response {
 	body := payload(parts)
 	if s.direct == nil {
 		body = newPayload(parts)
 	}
-	return s.client.start(ctx, body)
+	return s.client.send(ctx, into, body)
 }
 
 // Close closes the idle connections, and opens none any more that no request waits for.

@@ -244,23 +244,21 @@ func (c *Client) URL() string { return c.target }
 // error, for the judge. So does one that is longer than contract.MaxResponse allows. Only when the context ended before the response
 // was there, there is nothing to judge: then the response is marked as Interrupted.
 func (c *Client) Send(ctx context.Context, body []byte) contract.Response {
-	return c.start(ctx, newPayload([][]byte{body})).all()
+	return c.send(ctx, nil, newPayload([][]byte{body}))
 }
 
-// start sends a request, and again when the webhook asks for that, until the head of a response is there.
-func (c *Client) start(ctx context.Context, body payload) *Reply {
+func (c *Client) send(ctx context.Context, into []byte, body payload) contract.Response {
 	within := newTerm(ctx, c.endpoint.Timeout)
+	defer within.release()
 	for attempt := 1; ; attempt++ {
-		reply, pause, again := c.exchange(within, http.MethodPost, c.header, body, attempt <= maxRetries) //nolint:contextcheck // it is within that of the caller
-		reply.answer.Attempts = attempt
+		answer, pause, again := c.exchange(within, http.MethodPost, c.header, body, into, attempt <= maxRetries) //nolint:contextcheck // it is within that of the caller
 		if again {
-			err := wait(within, pause) //nolint:contextcheck // likewise
-			if err == nil {
+			if answer.Err = wait(within, pause); answer.Err == nil { //nolint:contextcheck // likewise
 				continue
 			}
-			reply.answer.Err = err
 		}
-		return reply.of(ctx, within.release)
+		answer.Attempts = attempt
+		return c.outcome(ctx, answer)
 	}
 }
 
@@ -269,12 +267,13 @@ func (c *Client) start(ctx context.Context, body payload) *Reply {
 // only, and otherwise does as Send does.
 func (c *Client) SendRaw(ctx context.Context, method string, header http.Header, body []byte) contract.Response {
 	within, cancel := context.WithTimeout(ctx, c.endpoint.Timeout)
+	defer cancel()
 	if header == nil {
 		header = c.header
 	}
-	reply, _, _ := c.exchange(within, method, header, newPayload([][]byte{body}), false)
-	reply.answer.Attempts = 1
-	return reply.of(ctx, cancel).all()
+	answer, _, _ := c.exchange(within, method, header, newPayload([][]byte{body}), nil, false)
+	answer.Attempts = 1
+	return c.outcome(ctx, answer)
 }
 
 // outcome explains why a response is not whole, if it is not, to the caller whose context it is.
@@ -289,32 +288,29 @@ func (c *Client) outcome(ctx context.Context, answer contract.Response) contract
 	return answer
 }
 
-// exchange sends one request, and returns when the head of the response is there. If the webhook requests a retry, and may get one, it
-// returns true and the time to wait before it.
-func (c *Client) exchange(ctx context.Context, method string, header http.Header, body payload, again bool) (*Reply, time.Duration, bool) {
+// exchange sends one request, and reads the body of the response, up to the limit, into the memory of into. If the webhook
+// requests a retry, and may get one, it returns true and the time to wait before it.
+func (c *Client) exchange(ctx context.Context, method string, header http.Header, body payload, into []byte, again bool) (contract.Response, time.Duration, bool) {
 	response, err := c.do(c.request(ctx, method, header, body))
 	if response == nil {
-		return &Reply{client: c, answer: contract.Response{Err: err, RedirectedTo: c.elsewhere(err)}}, 0, false
+		return contract.Response{Err: err, RedirectedTo: c.elsewhere(err)}, 0, false
 	}
-	reply := &Reply{client: c, within: ctx, answer: contract.Response{
+	defer response.Body.Close()
+	answer := contract.Response{
 		Status:       response.StatusCode,
 		Protocol:     response.Proto,
 		ContentType:  response.Header.Get("Content-Type"),
 		RedirectedTo: redirectedTo(response),
-	}}
+	}
 	if err != nil { // one redirect too many, which is then the response
-		_ = response.Body.Close()
-		return reply, 0, false
+		return answer, 0, false
 	}
 	if pause, wanted := retryAfter(response); again && wanted && endsAfter(ctx, pause) {
 		io.CopyN(io.Discard, response.Body, 2<<10) //nolint:errcheck // it only keeps the connection for the next attempt
-		_ = response.Body.Close()
-		return reply, pause, true
+		return answer, pause, true
 	}
-	reply.body, reply.length = response.Body, response.ContentLength
-	reply.limit = c.limit(body.size())
-	reply.usual = min(reply.limit, usualGrowth*int64(body.size())+usualAdded)
-	return reply, 0, false
+	answer.Body, answer.Err = c.readAll(response, into, body.size())
+	return answer, 0, false
 }
 
 // elsewhere returns the URL to which a request failed if that is not where it went to at first.
