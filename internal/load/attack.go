@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/bits"
@@ -42,9 +43,10 @@ type run struct {
 	// costs a third of what sending it does, which delays more of them, and by more. Both follow the mean rate.
 	asleep time.Duration
 
-	mu    sync.Mutex
-	hits  map[uint64]*hit // from when the pacer lets them go until they are judged, by sequence number
-	spare sync.Pool       // of *hit
+	mu      sync.Mutex
+	hits    map[uint64]*hit // from when the pacer lets them go until they are judged, by sequence number
+	spare   sync.Pool       // of *hit
+	reviews map[*byte]*body // what is sent, by where the targets' bodies begin
 
 	results sync.Mutex // of watch.Result
 
@@ -56,7 +58,7 @@ type run struct {
 func newRun(ctx context.Context, sender *wire.Sender, w Workload, bodies []body, watch Watch) *run {
 	r := &run{
 		sender: sender, workload: w, bodies: bodies, watch: watch, schedule: w.schedule(),
-		tally: newTally(), self: watchSelf(), clock: newClock(), hits: map[uint64]*hit{},
+		tally: newTally(), self: watchSelf(), clock: newClock(), hits: map[uint64]*hit{}, reviews: map[*byte]*body{},
 		slots: newSlots(w.inFlight(), w.ahead(sender.Endpoint().HTTP2), w.Rate()),
 	}
 	r.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: r.slots.opened})
@@ -128,18 +130,15 @@ func (r *run) attack() Summary {
 	}
 }
 
-// bodyHeader has the index of the body of a request. It is for the transport, which does not send it.
-const bodyHeader = "Crdconform-Body"
-
 // targets are what vegeta sends over and over: the ConversionReviews of this part of the workload, in the order in which their turn comes.
 // The transport gives each its uid.
 func (r *run) targets() []vegeta.Target {
 	targets := make([]vegeta.Target, len(r.bodies))
 	for k := range targets {
-		i := r.workload.Part.number(uint64(k)) % uint64(len(r.bodies))
-		targets[k] = vegeta.Target{
-			Method: http.MethodPost, URL: r.sender.URL(), Body: r.bodies[i].bytes(uid(0)), Header: http.Header{bodyHeader: {strconv.FormatUint(i, 10)}},
-		}
+		b := &r.bodies[r.workload.Part.number(uint64(k))%uint64(len(r.bodies))]
+		review := b.bytes(uid(0))
+		r.reviews[&review[0]] = b
+		targets[k] = vegeta.Target{Method: http.MethodPost, URL: r.sender.URL(), Body: review}
 	}
 	return targets
 }
@@ -198,7 +197,7 @@ func (r *run) Pace(_ time.Duration, sent uint64) (time.Duration, bool) {
 	r.next++
 	h, _ := r.spare.Get().(*hit)
 	if h == nil {
-		h = new(hit)
+		h = &hit{run: r}
 	}
 	h.due, h.ready = free, free
 	if r.workload.Clients == 0 {
@@ -276,12 +275,11 @@ func (r *run) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load: a request that is no hit: %w", err)
 	}
-	index, err := strconv.Atoi(request.Header.Get(bodyHeader))
-	if err != nil {
-		return nil, fmt.Errorf("load: a request without a target: %w", err)
-	}
 	h := r.hit(seq)
-	h.body, h.uid = &r.bodies[index], uid(r.workload.Part.number(seq))
+	if _, err := io.Copy(h, request.Body); err != nil || h.body == nil {
+		return nil, errors.Join(errors.New("load: a request without a ConversionReview"), err)
+	}
+	h.uid = uid(r.workload.Part.number(seq))
 	sent := time.Now()
 	h.response = r.sender.Send(r.ctx, h.memory, h.body.before, []byte(h.uid), h.body.after)
 	done := time.Now()
@@ -289,9 +287,10 @@ func (r *run) RoundTrip(request *http.Request) (*http.Response, error) {
 	if h.response.Status == 0 {
 		return nil, h.response.Err
 	}
-	return &http.Response{
+	h.answer = http.Response{
 		Status: status(h.response.Status), StatusCode: h.response.Status, Proto: h.response.Protocol, Body: h, ContentLength: -1, Request: request,
-	}, nil
+	}
+	return &h.answer, nil
 }
 
 // status writes the status of a response.
@@ -308,10 +307,18 @@ type hit struct {
 	// had answered one of those. Any later delay is the generator's fault.
 	due, ready time.Time
 
+	run      *run
 	body     *body
 	uid      string
 	response contract.Response
-	memory   []byte // for the response
+	memory   []byte        // for the response
+	answer   http.Response // for vegeta
+}
+
+// Write takes what vegeta has to send. It is in the memory of one of its targets, which is all that needs to be known of it.
+func (h *hit) Write(review []byte) (int, error) {
+	h.body = h.run.reviews[&review[0]]
+	return len(review), nil
 }
 
 // WriteTo says how long the body is, and what is wrong with it.
@@ -345,7 +352,7 @@ func (r *run) forget(seq uint64, h *hit) {
 	if used := h.response.Body; cap(used) > 0 && cap(used) <= 2*h.body.size()+pooled {
 		h.memory = used
 	}
-	*h = hit{memory: h.memory}
+	*h = hit{run: r, memory: h.memory}
 	r.spare.Put(h)
 }
 

@@ -77,11 +77,15 @@ func padded(objects []*unstructured.Unstructured, size int) []*unstructured.Unst
 // uidLength is that of a uid, in bytes.
 const uidLength = 36
 
-// uidFormat makes uids of one length, so that one can take the place of another in a body.
-const uidFormat = "c0ffee00-0000-4000-8000-%012x"
-
-// uid is that of the n-th request.
-func uid(n uint64) string { return fmt.Sprintf(uidFormat, n) }
+// uid is that of the n-th request. All are of one length, so that one can take the place of another in a body.
+func uid(n uint64) string {
+	id := []byte("c0ffee00-0000-4000-8000-000000000000")
+	for i := len(id) - 1; n > 0 && id[i] != '-'; i-- {
+		id[i] = "0123456789abcdef"[n%16]
+		n /= 16
+	}
+	return string(id)
+}
 
 // body is a request that is sent over and over.
 type body struct {

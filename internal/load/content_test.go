@@ -47,7 +47,7 @@ func writing(change func(n uint64, objects []map[string]any), encode func(any) (
 			return
 		}
 		var n uint64
-		if _, err := fmt.Sscanf(review.Response.UID, uidFormat, &n); err != nil {
+		if _, err := fmt.Sscanf(review.Response.UID, "c0ffee00-0000-4000-8000-%x", &n); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}

@@ -41,9 +41,6 @@ func newDirect(c *Client) *direct {
 // RoundTrip sends a request of the client.
 func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx := r.Context()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	for {
 		l, err := d.pool.get(ctx)
 		if err != nil {
@@ -72,7 +69,7 @@ func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
 type head struct{ before, after []byte }
 
 // headOf has net/http write a request without its body. Its transport adds Accept-Encoding in the end.
-func headOf(r http.Request) (head, error) {
+func headOf(r *http.Request) (head, error) {
 	r.Body, r.ContentLength = http.NoBody, 0
 	var written bytes.Buffer
 	if err := r.Write(&written); err != nil {

@@ -90,15 +90,15 @@ func (*reading) Close() error { return nil }
 
 // request returns a request for one exchange.
 func (c *Client) request(ctx context.Context, method string, header http.Header, body payload) *http.Request {
-	r := c.bare(method, header)
+	r := c.bare(method, header).WithContext(ctx)
 	r.Body, _ = body.reader()
 	r.GetBody, r.ContentLength = body.reader, int64(body.size())
-	return r.WithContext(ctx)
+	return r
 }
 
 // bare returns a request without a body and a context. It shares the URL and the header with others, which net/http does not change.
-func (c *Client) bare(method string, header http.Header) http.Request {
-	return http.Request{
+func (c *Client) bare(method string, header http.Header) *http.Request {
+	return &http.Request{
 		Method: method, URL: c.url, Host: c.url.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
