@@ -257,9 +257,7 @@ type Load struct {
 	ReviewVersion string `json:"reviewVersion,omitempty" jsonschema:"enum=v1,enum=v1beta1"`
 	// Maximum number of concurrent requests, unless clients send them.
 	InFlight int `json:"inFlight,omitempty"`
-	// Judge only every n-th response; 1 to judge all.
-	JudgeEvery int `json:"judgeEvery,omitempty"`
-	// Whether to compare the objects in each judged response with those in the webhook's response to the same request before the load.
+	// Whether to compare the objects in each response with those in the webhook's response to the same request before the load.
 	// The default is false.
 	JudgeContent bool `json:"judgeContent,omitempty"`
 	// File written by "crdconform record", whose requests the profile replay sends.

@@ -28,7 +28,6 @@ const staged = `load:
     bytes: 2048
   - {name: ask, clients: 10, duration: 30s, requests: 1000}
   pairs: [{from: v1, to: v2}, {from: v2, to: v1}, {from: v1, to: v2}]
-  judgeEvery: 10
   judgeContent: true
 `
 
@@ -46,7 +45,7 @@ func TestLoads(t *testing.T) {
 				},
 				{Name: "ask", Clients: 10, Duration: seconds(30), Requests: 1000},
 			},
-			Pairs: []Pair{{"v1", "v2"}, {"v2", "v1"}, {"v1", "v2"}}, JudgeEvery: 10, JudgeContent: true, Repeat: 1,
+			Pairs: []Pair{{"v1", "v2"}, {"v2", "v1"}, {"v1", "v2"}}, JudgeContent: true, Repeat: 1,
 		},
 		"load: {profile: search, batches: [10], bytes: [1024], duration: 1s}\nobjectives: {p99.9: 1s, max: 2s, mean: 10ms}\n": {
 			Profile: "search", Batches: []int{10}, Bytes: []int{1024}, Duration: seconds(1), Repeat: 1,
@@ -101,7 +100,7 @@ load:
   pairs:
     - from: v1 # dir/crdconform.yaml:13
       to: v2 # dir/crdconform.yaml:13
-    - from: v2`, "\n  errors: 0 # dir/crdconform.yaml:16\n"} {
+    - from: v2`, "\n  errors: 0 # dir/crdconform.yaml:15\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got\n%s\nwant something with\n%s", got, want)
 		}
@@ -164,9 +163,7 @@ func mistakesInLoads() map[string]mistake {
 		"review version, no":   at("load: {reviewVersion: ''}", `load.reviewVersion: unknown version ""`),
 		"negative in flight":   at("load: {inFlight: -1}", "load.inFlight: -1 requests in flight: want 1 to 1000000"),
 		"many in flight":       at("load: {inFlight: 1000001}", "load.inFlight: 1000001 requests"),
-		"judged never":         at("load: {judgeEvery: 0}", "load.judgeEvery: every 0-th response judged: want 1 or more"),
 		"replay for a while":   beyond("load: {profile: replay, recording: a, duration: 3s}", "load.duration: replay sends each request once; remove it, or set the speed with rates"),
-		"judged before":        at("load: {judgeEvery: -1}", "load.judgeEvery: every -1-th response judged: want 1 or more"),
 		"not at all":           at("load: {repeat: 0}", "load.repeat: 0 times: want 1 to 100"),
 		"too often":            at("load: {repeat: 101}", "load.repeat: 101 times"),
 		"half a pair":          at("load:\n  pairs:\n  - from: v1", "5:5: load.pairs[0]: it needs two versions; write {from: v1beta1, to: v1}"),

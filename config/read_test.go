@@ -48,7 +48,7 @@ strict: true
 cluster: none
 generate: {objects: 7, seed: -42}
 reportDir: reports
-load: {profile: constant, rates: [12.5, 20], batches: [3, 1], bytes: [0, 1024], duration: 10s, pairs: [{from: v1, to: v2}], reviewVersion: v1beta1, inFlight: 9, judgeEvery: 5, judgeContent: true, repeat: 4, warmUp: 2s}
+load: {profile: constant, rates: [12.5, 20], batches: [3, 1], bytes: [0, 1024], duration: 10s, pairs: [{from: v1, to: v2}], reviewVersion: v1beta1, inFlight: 9, judgeContent: true, repeat: 4, warmUp: 2s}
 objectives: {presets: [kep, trace], mean: 1ms, p50: 2ms, p90: 3ms, p95: 4ms, p99: 50ms, p99.9: 60ms, p99.99: 70ms, max: 1s, errors: 0.01, requestsPerSecond: 30, objectsPerSecond: 40.5}
 redact: [spec.password, "spec.users[*].token"]
 old: [v1/crds, "git://v2:crds"]
@@ -98,7 +98,7 @@ func TestEverything(t *testing.T) {
 		Strict: true, Cluster: None, Generate: Generate{Objects: 7, Seed: -42}, ReportDir: "reports",
 		Load: Load{
 			Profile: "constant", Rates: []float64{12.5, 20}, Batches: []int{3, 1}, Bytes: []int{0, 1024}, Duration: seconds(10),
-			Pairs: []Pair{{"v1", "v2"}}, ReviewVersion: "v1beta1", InFlight: 9, JudgeEvery: 5, JudgeContent: true, Repeat: 4, WarmUp: seconds(2),
+			Pairs: []Pair{{"v1", "v2"}}, ReviewVersion: "v1beta1", InFlight: 9, JudgeContent: true, Repeat: 4, WarmUp: seconds(2),
 		},
 		Objectives: Objectives{
 			Presets: []string{options.KEPPreset, options.TracePreset}, Mean: seconds(.001), P50: seconds(.002), P90: seconds(.003), P95: seconds(.004),

@@ -47,17 +47,16 @@ type Stage struct {
 	ReviewVersion string  `json:"reviewVersion"`          // version of ConversionReview
 	Pairs         []Pair  `json:"pairs"`                  // versions converted between, in turn
 	HTTP          string  `json:"http"`                   // protocol, HTTP/1.1 or HTTP/2
-	JudgeEvery    int     `json:"judgeEvery,omitempty"`   // n when only every n-th response was judged; 0 when all were
-	JudgeContent  bool    `json:"judgeContent,omitempty"` // judged responses were compared with those before the load
+	JudgeContent  bool    `json:"judgeContent,omitempty"` // responses were compared with those before the load
 
 	Seconds           float64 `json:"seconds"`                 // from the first due request to the last response or timeout
 	Requests          uint64  `json:"requests"`                // sent, or due and never sent because the webhook was behind
 	Objects           uint64  `json:"objects"`                 // in the requests that were sent
 	Judged            uint64  `json:"judged"`                  // requests whose response was judged
-	Failed            uint64  `json:"failed"`                  // judged requests whose response API servers reject, or whose objects are wrong
+	Failed            uint64  `json:"failed"`                  // requests whose response API servers reject, or whose objects are wrong
 	SentPerSecond     float64 `json:"sentPerSecond,omitempty"` // requests; 0 in reports of versions that did not record it
 	RequestsPerSecond float64 `json:"requestsPerSecond"`       // with a complete response, whatever it says
-	ObjectsPerSecond  float64 `json:"objectsPerSecond"`        // converted acceptably; an estimate when not every response was judged
+	ObjectsPerSecond  float64 `json:"objectsPerSecond"`        // converted acceptably
 	BytesSent         uint64  `json:"bytesSent"`               // in bodies
 	BytesReceived     uint64  `json:"bytesReceived"`           // in bodies
 

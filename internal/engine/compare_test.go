@@ -50,7 +50,6 @@ func TestOtherLoad(t *testing.T) {
 		},
 		"maximum number of client requests: 0 and 20000":               func(s *loadgen.Stage) { s.Most = 20_000 },
 		"requests in flight: 0 and 10":                                 func(s *loadgen.Stage) { s.InFlight = 10 },
-		"responses of which one is judged: 0 and 100":                  func(s *loadgen.Stage) { s.JudgeEvery = 100 },
 		"comparison of the content: false and true":                    func(s *loadgen.Stage) { s.JudgeContent = true },
 		"workers: 0 and 4":                                             func(s *loadgen.Stage) { s.Workers = 4 },
 		"clients: 0 and 10":                                            func(s *loadgen.Stage) { s.Clients = 10 },

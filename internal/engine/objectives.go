@@ -58,7 +58,7 @@ func judged(o config.Objectives, s loadgen.Stage) []loadgen.Objective {
 		}
 	}
 	if o.Errors != nil && s.Requests > 0 {
-		add("errors", "share", *o.Errors, load.FailedShareOf(s))
+		add("errors", "share", *o.Errors, float64(s.Failed)/float64(s.Requests))
 	}
 	for _, each := range []struct {
 		name            string

@@ -160,7 +160,7 @@ func (p *Plan) replays() (*LoadTest, error) {
 func (p *Plan) replay() (*LoadTest, error) {
 	l, recorded := p.want.Load, p.recorded
 	requests := recorded.Requests()
-	s := load.Settings{Rates: l.Rates, InFlight: l.InFlight, JudgeEvery: l.JudgeEvery}
+	s := load.Settings{Rates: l.Rates, InFlight: l.InFlight}
 	for _, exchange := range recorded.Exchanges {
 		s.Due = append(s.Due, exchange.Offset-recorded.Exchanges[0].Offset)
 	}
@@ -230,7 +230,7 @@ func profileOf(c config.Config, kind corpus.Corpus) (load.Profile, error) {
 	}
 	s := load.Settings{
 		Rates: l.Rates, Batches: l.Batches, Bytes: l.Bytes, Clients: l.Clients, Duration: l.Duration.Duration, Objects: l.Objects,
-		Pairs: pairs, ReviewVersion: l.ReviewVersion, InFlight: l.InFlight, JudgeEvery: l.JudgeEvery, JudgeContent: l.JudgeContent,
+		Pairs: pairs, ReviewVersion: l.ReviewVersion, InFlight: l.InFlight, JudgeContent: l.JudgeContent,
 	}
 	name := cmp.Or(l.Profile, profiles.Constant)
 	if l.ThroughAPIServer && name != profiles.Relist {
@@ -266,7 +266,7 @@ func ownProfile(l config.Load, pairs []corpus.Pair) (load.Profile, error) {
 		w := load.Workload{
 			Name: s.Name, Clients: s.Clients, Duration: s.Duration.Duration, Requests: uint64(s.Requests),
 			Batch: cmp.Or(s.Batch, 1), Bytes: s.Bytes, Pairs: pairs,
-			ReviewVersion: cmp.Or(l.ReviewVersion, "v1"), InFlight: l.InFlight, JudgeEvery: l.JudgeEvery, JudgeContent: l.JudgeContent,
+			ReviewVersion: cmp.Or(l.ReviewVersion, "v1"), InFlight: l.InFlight, JudgeContent: l.JudgeContent,
 		}
 		for _, phase := range s.Phases {
 			to := phase.Rate

@@ -54,7 +54,7 @@ func TestStageOf(t *testing.T) {
 	}
 	s := load.Summary{
 		Workload: load.Workload{Phases: load.Constant(50, 2*time.Second), Batch: 3, ReviewVersion: "v1beta1", Pairs: []corpus.Pair{{From: "v1", To: "v2"}}},
-		Elapsed:  2 * time.Second, Partial: true, Requests: 100, Objects: 300, Good: 90, Accepted: 270, Judged: 100, BytesIn: 7, BytesOut: 8,
+		Elapsed:  2 * time.Second, Partial: true, Requests: 100, Objects: 300, Good: 90, Accepted: 270, BytesIn: 7, BytesOut: 8,
 		Response: histogram(1000), Service: histogram(2000), Lag: histogram(3000), Late: 5,
 		Errors:     map[load.Kind]uint64{load.Timeout: 10},
 		Violations: map[requirement.ID]uint64{"webhook.response.in-time": 10},
@@ -84,7 +84,7 @@ func TestStageOf(t *testing.T) {
 func TestStageOfLostWorkers(t *testing.T) {
 	h := hdrhistogram.New(1, 1000, 3)
 	s := load.Summary{
-		Workload: load.Workload{Phases: load.Constant(50, 2*time.Second)}, Requests: 100, Good: 100, Judged: 100, Response: h, Service: h, Lag: h, Partial: true, Workers: 2,
+		Workload: load.Workload{Phases: load.Constant(50, 2*time.Second)}, Requests: 100, Good: 100, Response: h, Service: h, Lag: h, Partial: true, Workers: 2,
 		Lost: []load.Lost{{Part: load.Part{Index: 1, Of: 2}, Share: 0.5, Reason: "exit status 137"}},
 	}
 	lost := "50 % of the requests are missing from all figures: worker 2 of 2: exit status 137; find the cause, and run it again"

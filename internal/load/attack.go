@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/bits"
 	"net/http"
 	"net/http/httptrace"
 	"runtime"
@@ -378,23 +377,14 @@ func (r *run) returned(result *vegeta.Result) {
 		r.tally.unsent(lacking)
 	case h.response.Interrupted:
 		r.tally.unanswered(m)
-	case !r.judges(m.n, h.response):
-		r.tally.add(m, exchange{response: h.response})
 	default:
 		judgement := h.body.judge.Judge(h.uid, h.response)
 		h.body.expected.judge(&judgement, h.uid, h.response)
-		r.tally.add(m, exchange{body: *h.body, uid: h.uid, response: h.response, judgement: &judgement})
+		r.tally.add(m, exchange{body: *h.body, uid: h.uid, response: h.response, judgement: judgement})
 	}
 	if r.watch.Result != nil {
 		r.results.Lock()
 		defer r.results.Unlock()
 		r.watch.Result(result)
 	}
-}
-
-// judges reports whether a response is judged. Everything but a complete response with status 200 always is.
-func (r *run) judges(n uint64, response contract.Response) bool {
-	// Numbers are spread by the golden ratio: what is sent in turn, and comes round, is judged in equal shares.
-	share, _ := bits.Mul64(n*0x9E3779B97F4A7C15, uint64(max(r.workload.JudgeEvery, 1)))
-	return share == 0 || response.Err != nil || response.Status != http.StatusOK
 }

@@ -224,7 +224,7 @@ func TestVoid(t *testing.T) {
 			if n < test.late {
 				m.lag = lateAfter + time.Millisecond
 			}
-			tally.add(m, exchange{judgement: &contract.Judgement{}})
+			tally.add(m, exchange{judgement: contract.Judgement{}})
 		}
 		s := tally.summary(workload(), time.Now(), false)
 		if s.Void() != test.want || s.Late != test.late {
@@ -241,7 +241,7 @@ func TestVoid(t *testing.T) {
 func TestVoidSaysWhy(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]Summary{
-		"because it used 1.90 of 2 cores itself; send less, judge fewer":                                   {Late: 50, Requests: 100, Elapsed: time.Second, Generator: loadgen.Generator{ProcessorSeconds: 1.9, Cores: 2}},
+		"because it used 1.90 of 2 cores itself; send less, or give it more cores":                         {Late: 50, Requests: 100, Elapsed: time.Second, Generator: loadgen.Generator{ProcessorSeconds: 1.9, Cores: 2}},
 		"because other processes, possibly the webhook, used the CPU (the generator used 0.20 of 2 cores)": {Late: 50, Requests: 100, Elapsed: time.Second, Generator: loadgen.Generator{ProcessorSeconds: 0.2, Cores: 2}},
 		"(the workers used 3.80 cores altogether); send less":                                              {Late: 50, Requests: 100, Elapsed: time.Second, Workers: 2, Generator: loadgen.Generator{ProcessorSeconds: 3.8, Cores: 2}},
 		"raise the limit of open files (ulimit -n), allow fewer requests in flight, or send less": {Requests: 9, Unsent: map[string]uint64{
@@ -286,9 +286,9 @@ func TestRates(t *testing.T) {
 		for n := range uint64(20) {
 			m := measurement{n: n, objects: 3, service: test.takes, response: test.takes, done: began.Add(time.Duration(n)*second/100 + test.takes)}
 			if n < test.none {
-				tally.add(m, exchange{response: noAnswer, judgement: &gone})
+				tally.add(m, exchange{response: noAnswer, judgement: gone})
 			} else {
-				tally.add(m, exchange{judgement: &contract.Judgement{}})
+				tally.add(m, exchange{judgement: contract.Judgement{}})
 			}
 		}
 		s := tally.summary(w, began, test.partial)
@@ -321,7 +321,6 @@ func TestWorkloadsThatMakeNoSense(t *testing.T) {
 		"clients for no time":          func(w *Workload) { w.Phases, w.Clients = nil, 1 },
 		"fewer than no clients":        func(w *Workload) { w.Clients = -1 },
 		"objects of less than nothing": func(w *Workload) { w.Bytes = -1 },
-		"judging less than nothing":    func(w *Workload) { w.JudgeEvery = -1 },
 		"no versions":                  func(w *Workload) { w.Pairs = nil },
 		"the same version":             func(w *Workload) { w.Pairs[0].To = "v1beta1" },
 		"unknown versions":             func(w *Workload) { w.Pairs[0].From = "v3" },

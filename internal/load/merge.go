@@ -130,7 +130,6 @@ func count(s *Summary, o Summary) {
 		{&s.BytesOut, o.BytesOut},
 		{&s.Unanswered, o.Unanswered},
 		{&s.Late, o.Late},
-		{&s.Judged, o.Judged},
 	} {
 		*sum.to += sum.from
 	}

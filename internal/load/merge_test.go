@@ -117,7 +117,7 @@ func drawn(t *rapid.T, seconds int, began time.Time) event {
 		of := m
 		of.n = request
 		all.add(of, exchange{
-			body: body{before: []byte("before"), after: []byte("after")}, uid: uid(request), judgement: &contract.Judgement{Violations: violations},
+			body: body{before: []byte("before"), after: []byte("after")}, uid: uid(request), judgement: contract.Judgement{Violations: violations},
 			response: contract.Response{Protocol: "HTTP/1.1", Body: strconv.AppendUint(nil, request, 10)},
 		})
 	}}

@@ -30,7 +30,6 @@ type Settings struct {
 	Pairs         []loadgen.Pair
 	ReviewVersion string // v1 if empty
 	InFlight      int
-	JudgeEvery    int
 	JudgeContent  bool
 
 	Due  []time.Duration // when the requests of a recording came, which a replay sends then unless there are Rates
@@ -106,7 +105,7 @@ func (s Settings) size() int { return s.Bytes[0] }
 func (s Settings) workload(phases []loadgen.Phase, batch, size int) Workload {
 	return Workload{
 		Phases: phases, Batch: batch, Bytes: size,
-		ReviewVersion: s.ReviewVersion, Pairs: s.Pairs, InFlight: s.InFlight, JudgeEvery: s.JudgeEvery, JudgeContent: s.JudgeContent,
+		ReviewVersion: s.ReviewVersion, Pairs: s.Pairs, InFlight: s.InFlight, JudgeContent: s.JudgeContent,
 	}
 }
 

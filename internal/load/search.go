@@ -55,8 +55,7 @@ type attempt struct {
 	Rate     float64 // requests a second
 	Requests uint64  // that were due
 	Over     uint64  // of them, those that were not answered within the limit
-	Judged   uint64  // of them, those whose response was judged; see Workload.JudgeEvery
-	Failed   uint64  // of those, the ones whose response API servers reject
+	Failed   uint64  // of them, those whose response API servers reject
 	Met      bool
 	Void     string // why the generator was too busy to measure; empty when it could. The rate counts as missed.
 	Decided  bool   // whether chance is ruled out at 95 %; the rate counts as missed otherwise
@@ -69,9 +68,6 @@ func (p attempt) String() string {
 		return p.Void
 	case p.Failed > 0:
 		text := fmt.Sprintf("%d of %d failed", p.Failed, p.Requests)
-		if p.Judged < p.Requests {
-			text = fmt.Sprintf("%d of %d that were judged failed", p.Failed, p.Judged)
-		}
 		if p.Over > 0 {
 			text += fmt.Sprintf(", %d of %d over the limit", p.Over, p.Requests)
 		}
@@ -245,19 +241,16 @@ func (s Search) probe(ctx context.Context, rate float64, length time.Duration, r
 	w := s.Workload
 	w.Name = plain(rate) + "/s"
 	w.Phases = Constant(rate, max(length, min(time.Duration(s.Goal.enough()/rate*float64(time.Second)), longest), time.Duration(2/rate*float64(time.Second))))
-	seen := uint64(0) // failed, and always judged
 	for range patience {
 		summary, err := run(w)
 		if err != nil || summary.Partial && ctx.Err() != nil {
 			return p, summary, err
 		}
 		p.Requests += summary.Requests + summary.Unanswered
-		p.Judged += summary.Judged + summary.Unanswered
 		p.Failed += summary.Failed()
-		seen += summary.Errors[Transport] + summary.Errors[Timeout] + summary.Errors[Overdue] + summary.Errors[HTTP]
-		failing, good := s.failing(p, seen)
+		failing, good := s.failing(p)
 		if p.Void = summary.VoidReason(); p.Void != "" && !failing {
-			p.Requests, p.Judged, p.Failed, p.Over, seen = 0, 0, 0, 0, 0
+			p.Requests, p.Failed, p.Over = 0, 0, 0
 			continue // the machine may have more room the next time
 		}
 		p.Void = "" // what is wrong is wrong, however busy the generator was
@@ -280,15 +273,12 @@ func (s Search) probe(ctx context.Context, rate float64, length time.Duration, r
 	return p, Summary{}, nil
 }
 
-// failing reports whether more requests fail than allowed, and good whether they do not; neither is true if it may be chance. seen is
-// the number of failures that are known even if not all responses are judged.
-func (s Search) failing(p attempt, seen uint64) (failing, good bool) {
+// failing reports whether more requests fail than allowed, and good whether they do not; neither is true if it may be chance.
+func (s Search) failing(p attempt) (failing, good bool) {
 	if s.Goal.Errors == 0 {
 		return p.Failed > 0, p.Failed == 0
 	}
-	judged := max(p.Requests/uint64(max(s.Workload.JudgeEvery, 1)), 1) // no more than these tell of the others
-	failed := math.Round(FailedShare(p.Requests, p.Judged, p.Failed, seen) * float64(judged))
-	low, high := interval(uint64(failed), judged)
+	low, high := interval(p.Failed, p.Requests)
 	return low > s.Goal.Errors, high <= s.Goal.Errors
 }
 

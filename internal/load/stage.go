@@ -15,9 +15,6 @@ func (w Workload) Stage() loadgen.Stage {
 		Duration: w.Length().Seconds(), Batch: w.Batch, Bytes: w.Bytes, ReviewVersion: w.ReviewVersion, Pairs: w.Pairs,
 	}
 	s.JudgeContent = w.JudgeContent
-	if w.JudgeEvery > 1 {
-		s.JudgeEvery = w.JudgeEvery
-	}
 	return s
 }
 
@@ -25,7 +22,7 @@ func (w Workload) Stage() loadgen.Stage {
 func (s Summary) Stage() loadgen.Stage {
 	l := s.Workload.Stage()
 	l.Workers, l.HTTP = s.Workers, cmp.Or(strings.TrimSuffix(s.Protocol, ".0"), "HTTP")
-	l.Seconds, l.Requests, l.Objects, l.Judged, l.Failed = s.Elapsed.Seconds(), s.Requests, s.Objects, s.Judged, s.Failed()
+	l.Seconds, l.Requests, l.Objects, l.Judged, l.Failed = s.Elapsed.Seconds(), s.Requests, s.Objects, s.Requests, s.Failed()
 	l.SentPerSecond, l.RequestsPerSecond, l.ObjectsPerSecond = s.SentRate(), s.RequestRate(), s.ObjectRate()
 	l.BytesSent, l.BytesReceived = s.BytesOut, s.BytesIn
 	l.Response, l.Service, l.Lag = histogram.Times(s.Response), histogram.Times(s.Service), histogram.Times(s.Lag)
@@ -36,20 +33,8 @@ func (s Summary) Stage() loadgen.Stage {
 	if lost := s.PartialReason(); lost != "" { // the webhook was not under the load that was asked for
 		l.VoidReason = strings.TrimPrefix(l.VoidReason+"; "+lost+"; find the cause, and run it again", "; ")
 	}
-	if good := 1 - float64(l.Failed)/float64(max(l.Requests, 1)); good > 0 {
-		l.ObjectsPerSecond *= (1 - FailedShareOf(l)) / good
-	}
 	for _, second := range s.Seconds {
 		l.Series = append(l.Series, second.Second)
 	}
 	return l
-}
-
-// FailedShareOf is the share of the requests of a stage whose response API servers reject, estimated if not all were judged.
-func FailedShareOf(s loadgen.Stage) float64 {
-	seen := uint64(0)
-	for _, kind := range []Kind{Transport, Timeout, Overdue, HTTP} {
-		seen += s.Errors[kind]
-	}
-	return FailedShare(s.Requests, s.Judged, s.Failed, seen)
 }

@@ -118,7 +118,6 @@ type Summary struct {
 	Violations map[requirement.ID]uint64 `json:"violations"` // requests with a violation, by requirement, tolerated ones included
 	Findings   []loadgen.Finding         `json:"findings"`   // the first violations
 
-	Judged    uint64            `json:"judged"`    // requests whose response was judged: all of Requests, unless JudgeEvery says otherwise
 	Seconds   []Second          `json:"-"`         // the run second by second; the last one may be shorter
 	Generator loadgen.Generator `json:"generator"` // what the generator found out about itself
 }
@@ -156,7 +155,7 @@ func (s Summary) busy() string {
 	case s.Workers > 1: // they may share a machine, or have one each
 		return fmt.Sprintf("the machines had too little processor time (the workers used %.2f cores altogether); send less, or run it where there are cores to spare", used)
 	case used >= saturated*float64(g.Cores):
-		return fmt.Sprintf("it used %.2f of %d cores itself; send less, judge fewer of the responses, or give it more cores", used, g.Cores)
+		return fmt.Sprintf("it used %.2f of %d cores itself; send less, or give it more cores", used, g.Cores)
 	}
 	return fmt.Sprintf("other processes, possibly the webhook, used the CPU (the generator used %.2f of %d cores); send less, or run it where there are cores to spare", used, g.Cores)
 }
@@ -184,7 +183,7 @@ func (s Summary) NotSent() uint64 {
 // givenUp counts requests that were due but never sent as failed, although the run was not stopped.
 func (s Summary) givenUp() Summary {
 	if n := s.Unanswered; n > 0 {
-		s.Unanswered, s.Requests, s.Judged = 0, s.Requests+n, s.Judged+n
+		s.Unanswered, s.Requests = 0, s.Requests+n
 		s.Errors[Overdue] = n
 	}
 	return s
@@ -211,24 +210,8 @@ func (s Summary) Behind() string {
 // LateAfter is how long after it is due a request counts as late.
 func (s Summary) LateAfter() time.Duration { return lateAfter }
 
-// Failed is the number of requests whose response API servers reject, of those that were judged.
+// Failed is the number of requests whose response API servers reject.
 func (s Summary) Failed() uint64 { return s.Requests - s.Good }
-
-// FailedShare is the share of requests whose response API servers reject. Where not all responses were judged it is estimated: the
-// failed by transport, timeout and HTTP status, and those that were never sent, are all known, and seen counts them; of the others as
-// many failed as of those that were judged, and all of them if none was, since nothing speaks for them.
-func FailedShare(requests, judged, failed, seen uint64) float64 {
-	switch {
-	case requests == 0:
-		return 0
-	case judged >= requests:
-		return float64(failed) / float64(requests)
-	case judged <= seen:
-		return 1
-	}
-	bad := float64(failed-seen) / float64(judged-seen)
-	return (float64(seen) + bad*float64(requests-seen)) / float64(requests)
-}
 
 // SentRate is the number of requests a second that were sent, until the last was or, if that is later, until no more were due.
 func (s Summary) SentRate() float64 {
@@ -283,12 +266,12 @@ type measurement struct {
 	in, out                uint64 // bytes
 }
 
-// exchange is what was sent, what came back, and what the judge says of it: nil when it was not asked.
+// exchange is what was sent, what came back, and what the judge says of it.
 type exchange struct {
 	body      body
 	uid       string
 	response  contract.Response
-	judgement *contract.Judgement
+	judgement contract.Judgement
 }
 
 // times are the times of requests, in histograms of microseconds.
@@ -343,14 +326,10 @@ func (t *tally) add(m measurement, e exchange) {
 	if e.response.Err == nil && m.done.After(t.came) {
 		t.came = m.done
 	}
-	if e.judgement != nil {
-		s.Judged++
-		if rejected := e.judgement.Rejected(); rejected != nil {
-			s.Errors[kindOf(e.response, *rejected)]++
-			t.violations(m.n, e)
-			return
-		}
-		t.violations(m.n, e)
+	t.violations(m.n, e)
+	if rejected := e.judgement.Rejected(); rejected != nil {
+		s.Errors[kindOf(e.response, *rejected)]++
+		return
 	}
 	s.Good++
 	s.Accepted += uint64(m.objects)

@@ -45,10 +45,6 @@ type Workload struct {
 	// timeout after the end is not sent any more and has failed, as Overdue.
 	InFlight int `json:"inFlight,omitempty"`
 
-	// JudgeEvery is which share of the responses is judged: one in n. 0 and 1 stand for all. Of the others, only those are
-	// judged that are no whole response with status 200.
-	JudgeEvery int `json:"judgeEvery,omitempty"`
-
 	// JudgeContent reports whether the objects in judged responses are compared with Content, which Learn returns.
 	JudgeContent bool     `json:"judgeContent,omitempty"`
 	Content      *Content `json:"content,omitempty"`
@@ -227,8 +223,6 @@ func (w Workload) what() error {
 		return fmt.Errorf("load: a batch of %d objects: it must be 1 or more", w.Batch)
 	case w.Bytes < 0:
 		return fmt.Errorf("load: objects of %d bytes: it must be 1 or more, or 0 to leave them as they are", w.Bytes)
-	case w.JudgeEvery < 0:
-		return fmt.Errorf("load: every %d-th response judged: it must be 1 or more", w.JudgeEvery)
 	case w.ReviewVersion != "v1" && w.ReviewVersion != "v1beta1":
 		return fmt.Errorf("load: the version %q of ConversionReview: API servers know v1 and v1beta1", w.ReviewVersion)
 	}

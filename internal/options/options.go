@@ -293,10 +293,6 @@ func loadOptions() []Option {
 		{Key: "load.reviewVersion", Default: "v1", Implied: true, Flag: "review-version", Commands: []string{diff}, Help: "version of ConversionReview: v1 or v1beta1"},
 		{Key: "load.inFlight", Default: profiles.DefaultInFlight, Implied: true, Bounds: counted(profiles.MaxInFlight, "requests in flight", byDefault)},
 		{
-			Key: "load.judgeEvery", Default: 1, Implied: true,
-			Bounds: &Bounds{Min: 1, Number: "every %s-th response judged", Hint: "; 1 is all of them"},
-		},
-		{
 			Key: "load.judgeContent", Flag: "judge-content", Commands: []string{load, run},
 			Help: "also compare converted objects with those that the webhook returned before the load",
 		},

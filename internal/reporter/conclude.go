@@ -178,7 +178,7 @@ func failureHeadline(r *reports.Report) string {
 	case failed > 0 || r.Load == nil:
 		return incomplete(r, joined(fmt.Sprintf("Does not conform: %d of %s failed", failed, requirements(r, len(r.Results)))+strictly, "; under load, ", missed))
 	case failing(r.Load):
-		return incomplete(r, joined(joined("Does not conform: "+ofJudged(r.Load, "request")+" failed", "; ", missed), "; ", late))
+		return incomplete(r, joined(joined("Does not conform: "+failedOf(r.Load, "request")+" failed", "; ", missed), "; ", late))
 	}
 	return incomplete(r, joined("Does not meet its objectives under load: "+missed, "; ", late))
 }

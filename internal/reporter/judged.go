@@ -182,11 +182,8 @@ func searchFound(l *loadgen.Load) string {
 	return searchText(*l.Search)
 }
 
-// ofJudged says how many requests or responses failed, of how many.
-func ofJudged(l *loadgen.Load, thing string) string {
-	if judged := sum(l, func(s loadgen.Stage) uint64 { return s.Judged }); loadSampled(l) != "" && judged < Requests(l) {
-		return fmt.Sprintf("%d of %s under load that were judged", FailedRequests(l), many(judged, thing))
-	}
+// failedOf says how many requests or responses failed, of how many.
+func failedOf(l *loadgen.Load, thing string) string {
 	return fmt.Sprintf("%d of %s under load", FailedRequests(l), many(Requests(l), thing))
 }
 
@@ -196,12 +193,10 @@ func praise(l *loadgen.Load) string {
 	if l.Search != nil {
 		texts = append(texts, searchFound(l))
 	}
-	switch failed, sampled := FailedRequests(l), loadSampled(l); {
+	switch failed := FailedRequests(l); {
 	case Requests(l) == 0:
 	case failed > 0:
-		texts = append(texts, ofJudged(l, "response")+" failed, which the objectives allow")
-	case sampled != "":
-		texts = append(texts, "all judged responses under load are correct: "+sampled)
+		texts = append(texts, failedOf(l, "response")+" failed, which the objectives allow")
 	case Requests(l) == 1:
 		texts = append(texts, "the only response under load is correct")
 	default:
@@ -283,7 +278,6 @@ func loadFacts(l *loadgen.Load) []Fact {
 	add("behind", behind(l))
 	add("stopped", loadStopped(l))
 	add("relist", firstList(l))
-	add("judged", loadSampled(l))
 	add("cost", costText(l.Cost))
 	add("memory", loadMemory(l))
 	if l.Search != nil {
@@ -301,16 +295,4 @@ func loadStopped(l *loadgen.Load) string {
 		return fmt.Sprintf("before its end, with %s waiting for a response", visible.Count(waiting, "request", ""))
 	}
 	return "before its end"
-}
-
-// loadSampled says how many responses were judged; "" if all were.
-func loadSampled(l *loadgen.Load) string {
-	every := 0
-	for _, s := range l.Stages {
-		every = max(every, s.JudgeEvery)
-	}
-	if every < 2 {
-		return ""
-	}
-	return fmt.Sprintf("%d of %d (one in %d was requested)", sum(l, func(s loadgen.Stage) uint64 { return s.Judged }), Requests(l), every)
 }

@@ -53,7 +53,6 @@ func TestStagesAreJudgedApart(t *testing.T) {
 			with(of(good, failing), missed(good), allowed(failing, false), loadgen.Objective{Stage: "good", Name: "p50", Unit: "ms", Measured: 1}, loadgen.Objective{Stage: "good", Name: "max", Unit: "ms", Measured: 1}),
 			reports.NonConformant, "Does not meet its objectives under load: good: p99 60 ms (limit 50 ms), failing: errors 3 % (limit 5 %), good: p50 1 ms (limit 0 ms), and 1 more", "missed missed",
 		},
-		"sampled": {of(loadgen.Stage{Requests: 100, Judged: 10, JudgeEvery: 10}), reports.Conformant, "Conforms: all judged responses under load are correct: 10 of 100 (one in 10 was requested)", "good"},
 		"nothing": {of(), reports.Unjudged, "Could not judge: there was nothing to judge", ""},
 		"stopped": {of(loadgen.Stage{Requests: 100, Partial: true}), reports.Conformant, "Conforms: all 100 responses under load are correct", "stopped"},
 		"no name": {with(of(unnamed), missed(unnamed)), reports.NonConformant, "Does not conform: 3 of 100 requests under load failed; p99 60 ms (limit 50 ms)", "failed"},

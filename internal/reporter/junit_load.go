@@ -37,21 +37,13 @@ func responsesCase(l *loadgen.Load, name string, s loadgen.Stage) testcase {
 	c := testcase{Name: name, Classname: "load", Time: seconds(s.Seconds)}
 	switch {
 	case against(l, s) > 0:
-		c.Failure = &problem{Message: joined(stageOfJudged(s)+" failed", "; ", brief(s.Behind)), Type: requirement.Failed.String(), Text: stageFindings(s)}
+		c.Failure = &problem{Message: joined(fmt.Sprintf("%d of %s failed", s.Failed, many(s.Requests, "request")), "; ", brief(s.Behind)), Type: requirement.Failed.String(), Text: stageFindings(s)}
 	case s.VoidReason != "":
 		c.Error = &problem{Message: brief(s.VoidReason), Type: requirement.Errored.String(), Text: stageFindings(s)}
 	case s.Partial && s.Behind != "":
 		c.Error = &problem{Message: brief(s.Behind), Type: requirement.Errored.String(), Text: stageFindings(s)}
 	}
 	return c
-}
-
-// stageOfJudged says how many requests failed, of how many.
-func stageOfJudged(s loadgen.Stage) string {
-	if stageSampled(s) {
-		return fmt.Sprintf("%d of %s that were judged", s.Failed, many(s.Judged, "request"))
-	}
-	return fmt.Sprintf("%d of %s", s.Failed, many(s.Requests, "request"))
 }
 
 // objectiveCase is the case that an objective is met. It is skipped if the stage says nothing about the webhook.
@@ -122,9 +114,6 @@ func loadProperties(l *loadgen.Load) []property {
 	}
 	if l.Search != nil && !unconfirmed(l) {
 		properties = append(properties, property{"load.search.met", precise(l.Search.Met)})
-	}
-	if text := loadSampled(l); text != "" {
-		properties = append(properties, property{"load.judged", text})
 	}
 	return properties
 }

@@ -24,7 +24,6 @@ func OtherLoad(x, y loadgen.Stage) string {
 		{"version of ConversionReview", x.ReviewVersion, y.ReviewVersion},
 		{"protocol", x.HTTP, y.HTTP},
 		{"requests in flight", x.InFlight, y.InFlight},
-		{"responses of which one is judged", x.JudgeEvery, y.JudgeEvery},
 		{"comparison of the content", x.JudgeContent, y.JudgeContent},
 		{"workers", x.Workers, y.Workers},
 	} {

@@ -208,23 +208,16 @@ func stageCame(s loadgen.Stage) string {
 	return text
 }
 
-// stageSampled reports whether some responses were not judged, as the user asked for.
-func stageSampled(s loadgen.Stage) bool { return s.JudgeEvery > 1 && s.Judged < s.Requests }
-
-// stageFailures says how many requests failed, by kind of error, and of how many if not all were judged.
+// stageFailures says how many requests failed, by kind of error.
 func stageFailures(s loadgen.Stage) string {
-	of := ""
-	if stageSampled(s) {
-		of = fmt.Sprintf(" of %s that were judged", wholeNumber(s.Judged))
-	}
 	if s.Failed == 0 {
-		return "none" + of + " failed"
+		return "none failed"
 	}
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(s.Errors)) {
 		kinds = append(kinds, wholeNumber(s.Errors[kind])+" "+kind)
 	}
-	return fmt.Sprintf("%s%s failed (%s)", wholeNumber(s.Failed), of, strings.Join(kinds, ", "))
+	return fmt.Sprintf("%s failed (%s)", wholeNumber(s.Failed), strings.Join(kinds, ", "))
 }
 
 // stageHeadline says in one sentence what the load of a stage was and how much of it was answered well.

@@ -52,7 +52,7 @@ func LoadLines(l *loadgen.Load, columns int) []string {
 		add("met", fmt.Sprintf("%d of %s", len(met), visible.Count(len(targets), "objective", "")))
 	}
 	add("void", void...)
-	for _, fact := range []Fact{{Name: "behind", Value: behind(l)}, {Name: "stopped", Value: loadStopped(l)}, {Name: "relist", Value: firstList(l)}, {Name: "judged", Value: loadSampled(l)}} {
+	for _, fact := range []Fact{{Name: "behind", Value: behind(l)}, {Name: "stopped", Value: loadStopped(l)}, {Name: "relist", Value: firstList(l)}} {
 		add(fact.Name, nonempty(fact.Value)...)
 	}
 	add("cost", nonempty(costText(l.Cost))...)
@@ -93,8 +93,7 @@ func loadIntro(l *loadgen.Load, columns int) []string {
 func loadSent(l *loadgen.Load) string {
 	all := loadgen.Stage{Errors: map[string]uint64{}}
 	for _, s := range l.Stages {
-		all.JudgeEvery = max(all.JudgeEvery, s.JudgeEvery)
-		all.Requests, all.Objects, all.Judged, all.Failed = all.Requests+s.Requests, all.Objects+s.Objects, all.Judged+s.Judged, all.Failed+s.Failed
+		all.Requests, all.Objects, all.Failed = all.Requests+s.Requests, all.Objects+s.Objects, all.Failed+s.Failed
 		for kind, n := range s.Errors {
 			all.Errors[kind] += n
 		}

@@ -60,7 +60,7 @@ func TestSpecHasAll(t *testing.T) {
 		Requests: []contract.Request{{ReviewVersion: "v1", DesiredAPIVersion: "example.com/v1", Objects: []json.RawMessage{[]byte(`{"a":1.50,"b":"\u003c"}`)}}},
 		Workload: load.Workload{
 			Name: "name", Phases: []loadgen.Phase{{Seconds: 60, Rate: 1. / 3, To: 1e-7}}, Clients: 2, Duration: 3, Requests: 4, Whole: true, Batch: 5, Bytes: 6,
-			ReviewVersion: "v1beta1", Pairs: []corpus.Pair{{From: "v1", To: "v2"}}, InFlight: 7, JudgeEvery: 8, Due: []time.Duration{11, 12}, JudgeContent: true,
+			ReviewVersion: "v1beta1", Pairs: []corpus.Pair{{From: "v1", To: "v2"}}, InFlight: 7, Due: []time.Duration{11, 12}, JudgeContent: true,
 			Content: &load.Content{
 				Answers: []load.Answer{{
 					Objects: [][]byte{[]byte("{ }")}, Body: []byte("{}"), UID: "u",
@@ -267,7 +267,7 @@ func TestResultHasAll(t *testing.T) {
 	s.Workload = load.Split(load.Workload{Name: "name"}, 1, 2)
 	s.LastSent, s.LastAnswer = time.Second, time.Minute
 	s.Began, s.Elapsed, s.Partial, s.Protocol = time.Unix(1, 2).UTC(), time.Hour, true, "HTTP/2.0"
-	s.Requests, s.Objects, s.Good, s.Accepted, s.BytesIn, s.BytesOut, s.Unanswered, s.Late, s.Judged = 3, 3, 4, 5, 6, 7, 1, 9, 10
+	s.Requests, s.Objects, s.Good, s.Accepted, s.BytesIn, s.BytesOut, s.Unanswered, s.Late = 3, 3, 4, 5, 6, 7, 1, 9
 	s.Unsent, s.Errors, s.Violations = map[string]uint64{"a": 1}, map[load.Kind]uint64{load.HTTP: 2, load.Overdue: 1}, map[requirement.ID]uint64{requirement.WebhookResponseUID: 3}
 	s.Findings = []loadgen.Finding{{
 		Request: 1, Requirement: requirement.WebhookResponseUID, Tolerated: true, Text: "a",

@@ -95,8 +95,6 @@ func attackByLoadgen(ctx context.Context, job *gob.Decoder, tell func(any) error
 	switch {
 	case s.Failed() > 0:
 		o.Trouble = fmt.Sprintf("%d of %d requests failed, such as: %v", s.Failed(), s.Requests, s.Findings)
-	case s.Judged != s.Requests:
-		o.Trouble = fmt.Sprintf("only %d of %d responses were judged", s.Judged, s.Requests)
 	case s.NotSent() > 0:
 		o.Trouble = s.VoidReason()
 	}
