@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -85,9 +84,7 @@ func (r *run) connectAhead() {
 
 func (r *run) attack() Summary {
 	workers := uint64(r.workload.inFlight())
-	options := []func(*vegeta.Attacker){
-		vegeta.Client(&http.Client{Transport: r}), vegeta.MaxWorkers(workers), vegeta.MaxBody(0),
-	}
+	options := []func(*vegeta.Attacker){vegeta.Client(&http.Client{Transport: r}), vegeta.MaxWorkers(workers), vegeta.MaxBody(0)} // it need keep no bodies
 	if r.workload.Clients > 0 {
 		options = append(options, vegeta.Workers(workers))
 		r.slots.give(r.workload.inFlight(), time.Time{})
@@ -275,8 +272,8 @@ func (r *run) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("load: a request that is no hit: %w", err)
 	}
 	h := r.hit(seq)
-	if _, err := io.Copy(h, request.Body); err != nil || h.body == nil {
-		return nil, errors.Join(errors.New("load: a request without a ConversionReview"), err)
+	if _, err := io.Copy(h, request.Body); err != nil {
+		return nil, err
 	}
 	h.uid = uid(r.workload.Part.number(seq))
 	sent := time.Now()
@@ -287,20 +284,13 @@ func (r *run) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, h.response.Err
 	}
 	h.answer = http.Response{
-		Status: status(h.response.Status), StatusCode: h.response.Status, Proto: h.response.Protocol, Body: h, ContentLength: -1, Request: request,
+		Status: strconv.Itoa(h.response.Status) + " " + http.StatusText(h.response.Status), StatusCode: h.response.Status, Proto: h.response.Protocol,
+		Body: h, ContentLength: -1, Request: request,
 	}
 	return &h.answer, nil
 }
 
-// status writes the status of a response.
-func status(code int) string {
-	if code == http.StatusOK {
-		return "200 OK"
-	}
-	return fmt.Sprintf("%d %s", code, http.StatusText(code))
-}
-
-// hit is what vegeta's result does not say of a request, and the body of the response, which vegeta need not copy.
+// hit is what vegeta's result does not say of a request. For vegeta it is the body of the response as well: one that is there already.
 type hit struct {
 	// due is when the request was to be sent, and ready when it could be: when it was due or, if too many were in flight, when the webhook
 	// had answered one of those. Any later delay is the generator's fault.
@@ -345,9 +335,6 @@ func (r *run) forget(seq uint64, h *hit) {
 	r.mu.Lock()
 	delete(r.hits, seq)
 	r.mu.Unlock()
-	if h.body == nil {
-		return
-	}
 	if used := h.response.Body; cap(used) > 0 && cap(used) <= 2*h.body.size()+pooled {
 		h.memory = used
 	}
@@ -360,7 +347,7 @@ func (r *run) returned(result *vegeta.Result) {
 	h := r.hit(result.Seq)
 	defer r.forget(result.Seq, h)
 	if result.Code != 0 {
-		result.BytesIn = uint64(len(h.response.Body)) // vegeta counts those that it keeps
+		result.BytesIn = uint64(len(h.response.Body)) // vegeta counts only what it keeps
 	}
 	m := measurement{
 		n:        r.workload.Part.number(result.Seq),

@@ -3,7 +3,8 @@
 // The attack is vegeta's: its attacker reads ConversionReviews from its targeter, hits once for each request, and its results say when
 // that was, how long it took, and what came back. Clients are its workers, and a constant rate has its pacer. This package gives it a
 // pacer that waits more exactly than vegeta does and keeps a limit on the requests in flight, and a transport that gives each review its
-// uid and sends it as an API server does, which follows redirects, and asks again when a webhook says after what time. Connections are
+// uid and sends it as an API server does, which follows redirects, and asks again when a webhook says after what time. The transport reads
+// the response into memory of its own, so vegeta keeps no bodies, and its results get the number of bytes from here. Connections are
 // opened ahead, without a request. What Learn asks before an attack is none of it.
 //
 // On top of vegeta's results, and only there, are three things. A response counts as good only if the judge has nothing against it,
