@@ -55,7 +55,10 @@ func TestSendRaw(t *testing.T) {
 
 func TestSendRawErrors(t *testing.T) {
 	authority := newAuthority(t)
-	url := serve(t, authority, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "127.0.0.1")
+	url := serve(t, authority, func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+		panic(http.ErrAbortHandler) // or it would answer while the client hangs up
+	}, "127.0.0.1")
 	client := connect(t, Endpoint{URL: url, CA: authority.PEM(), Timeout: 100 * time.Millisecond})
 	if response := client.SendRaw(t.Context(), http.MethodGet, nil, nil); !response.TimedOut || response.Interrupted || !strings.Contains(response.Err.Error(), "within 100ms") {
 		t.Errorf("too slow: got %+v", response)
