@@ -107,6 +107,25 @@ func TestHits(t *testing.T) {
 	}
 }
 
+// TestHitsOfARedirect has a webhook that redirects to nowhere: vegeta, whose results say so, does not ask again.
+func TestHitsOfARedirect(t *testing.T) {
+	t.Parallel()
+	var asked, hits atomic.Int64
+	s, err := attack(t.Context(), connect(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+		_, _ = w.Write([]byte("elsewhere"))
+	})), workload(), Watch{Result: func(r *vegeta.Result) {
+		if r.Code != http.StatusTemporaryRedirect || r.BytesIn != uint64(len("elsewhere")) {
+			t.Errorf("got %+v", r)
+		}
+		hits.Add(1)
+	}})
+	if err != nil || hits.Load() != 100 || asked.Load() != 100 || s.Errors[HTTP] != 100 {
+		t.Errorf("%d hits, %d requests, %v, %v", hits.Load(), asked.Load(), s.Errors, err)
+	}
+}
+
 // TestTargets has vegeta's own attacker send what was written for it: the webhook gets the same as from Run, but for the uids.
 func TestTargets(t *testing.T) {
 	t.Parallel()
