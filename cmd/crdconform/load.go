@@ -24,6 +24,7 @@ import (
 	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/load/workers"
 	"github.com/crdconform/crdconform/internal/shell"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // loader is the command load.
@@ -128,6 +129,9 @@ func (l *loader) run(ctx context.Context) error {
 	}
 	l.act()
 	if l.load.targets != "" {
+		if l.load.results != "" {
+			return errors.New("--write-targets sends nothing, so --vegeta-results has nothing to write; leave one of them out")
+		}
 		return l.writeTargets(plan)
 	}
 	p.seed = plan.Seed()
@@ -163,7 +167,7 @@ func (l *loader) writeTargets(plan *engine.Plan) error {
 	if err = errors.Join(err, buffer.Flush(), file.Close()); err != nil {
 		return fmt.Errorf("--write-targets: %w", err)
 	}
-	return nil
+	return write(l.out, fmt.Sprintf("crdconform: wrote %s to %s; none was sent\n", visible.Count(len(targets), "request", ""), l.load.targets))
 }
 
 // through returns where the API server comes from whose clients are measured; nil for the built-in one.
