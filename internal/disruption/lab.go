@@ -15,18 +15,14 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
-	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/util/retry"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/history"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/pause"
 )
 
@@ -54,11 +50,7 @@ const (
 )
 
 const (
-	effectPoll  = 20 * time.Millisecond
-	effectLimit = 30 * time.Second
-
-	// createHold is how long API servers hold the first create of a definition after it was established.
-	createHold = 2 * time.Second
+	effectPoll = 20 * time.Millisecond
 
 	// seedPatience is how long a program may fail the first conversions.
 	seedPatience = 10 * time.Second
@@ -74,14 +66,16 @@ type lab struct {
 	cluster  cluster.Cluster
 	server   Server // nil where the webhook runs as pods
 	api      *api
-	crds     apiextensionsclient.CustomResourceDefinitionInterface
-	name     string // of the definition
-	versions []string
-	storage  string // version
+	name     string   // of the definition
+	versions []string // that are served
+	storage  string   // version
 	things   []thing
 	made     made
-	port     int32 // of the service, which is another one for each scenario
-	dir      string
+
+	definitions kube.Definitions
+	definition  *apiextensionsv1.CustomResourceDefinition // as it was created
+	port        int32                                     // of the service, which is another one for each scenario
+	dir         string
 }
 
 func newLab(p *Plan, c cluster.Cluster, dir string) (*lab, error) {
@@ -90,19 +84,11 @@ func newLab(p *Plan, c cluster.Cluster, dir string) (*lab, error) {
 		return nil, fmt.Errorf("the API server %s can't be disrupted", c.Name())
 	}
 	l := &lab{Plan: p, cluster: c, server: server, port: firstPort, dir: dir, name: p.Definition.Name}
-	for _, v := range p.Definition.Spec.Versions {
-		if v.Served {
-			l.versions = append(l.versions, v.Name)
-		}
-		if v.Storage {
-			l.storage = v.Name
-		}
-	}
-	client, err := clientset.NewForConfig(c.Config())
-	if err != nil {
+	l.versions, l.storage = kube.ServedVersions(p.Definition), kube.StorageVersion(p.Definition)
+	var err error
+	if l.definitions, err = kube.NewDefinitions(c.Config()); err != nil {
 		return nil, err
 	}
-	l.crds = client.ApiextensionsV1().CustomResourceDefinitions()
 	l.api, err = newAPI(c.Config(), p.Definition)
 	return l, err
 }
@@ -138,72 +124,38 @@ func (l *lab) serverName() string {
 
 // conversion names the webhook by its service; that of programs has another port in each scenario.
 func (l *lab) conversion(ca []byte) *apiextensionsv1.CustomResourceConversion {
-	reviews := []string{"v1"}
-	if c := l.Definition.Spec.Conversion; c != nil && c.Webhook != nil && len(c.Webhook.ConversionReviewVersions) > 0 {
-		reviews = c.Webhook.ConversionReviewVersions
-	}
 	service := &apiextensionsv1.ServiceReference{Namespace: serviceNamespace, Name: serviceName, Port: &l.port, Path: &l.Path}
 	if l.Pods != nil {
 		service = l.Pods.ClientConfig().Service
 	}
-	return &apiextensionsv1.CustomResourceConversion{
-		Strategy: apiextensionsv1.WebhookConverter,
-		Webhook: &apiextensionsv1.WebhookConversion{
-			ClientConfig: &apiextensionsv1.WebhookClientConfig{Service: service, CABundle: ca}, ConversionReviewVersions: reviews,
-		},
-	}
+	return kube.ConvertedBy(l.Definition, apiextensionsv1.WebhookClientConfig{Service: service, CABundle: ca})
 }
 
 // install creates the definition, and waits until its objects can be created.
 func (l *lab) install(ctx context.Context, ca []byte) error {
-	crd := l.Definition.DeepCopy()
-	crd.ObjectMeta = l.labelled(metav1.ObjectMeta{Name: crd.Name, Labels: crd.Labels, Annotations: crd.Annotations})
-	crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
+	crd := kube.Fresh(l.Definition)
+	crd.ObjectMeta = l.labelled(crd.ObjectMeta)
 	crd.Spec.Conversion = l.conversion(ca)
-	created, err := l.crds.Create(ctx, crd, metav1.CreateOptions{})
+	created, err := l.definitions.Create(ctx, crd)
 	if apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("the cluster has a definition %s already, and only one that crdconform created is disrupted; use another cluster", crd.Name)
 	}
 	if err != nil {
 		return fmt.Errorf("installing %s: %w", crd.Name, err)
 	}
-	if l.Run != "" {
-		add(&l.made, "the definition", created, l.crds)
+	if l.definition = created; l.Run != "" {
+		add(&l.made, "the definition", created, l.definitions.Client)
 	}
-	return l.established(ctx)
-}
-
-// established waits until objects of the definition can be created.
-func (l *lab) established(ctx context.Context) error {
-	err := wait.PollUntilContextTimeout(ctx, effectPoll, effectLimit, true, func(ctx context.Context) (bool, error) {
-		now, err := l.crds.Get(ctx, l.name, metav1.GetOptions{})
-		if err != nil || !apihelpers.IsCRDConditionTrue(now, apiextensionsv1.Established) {
-			return false, err
-		}
-		since := apihelpers.FindCRDCondition(now, apiextensionsv1.Established).LastTransitionTime.Time
-		return time.Since(since) >= createHold+time.Second, nil // conditions have whole seconds
-	})
+	hold, err := l.definitions.Established(ctx, crd.Name)
 	if err != nil {
-		return fmt.Errorf("waiting for %s to be established: %w", l.name, err)
+		return err
 	}
-	return nil
+	return hold.Wait(ctx)
 }
 
 // change changes the definition.
 func (l *lab) change(ctx context.Context, change func(*apiextensionsv1.CustomResourceDefinition)) error {
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		crd, err := l.crds.Get(ctx, l.name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		change(crd)
-		_, err = l.crds.Update(ctx, crd, metav1.UpdateOptions{})
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("changing %s: %w", l.name, err)
-	}
-	return nil
+	return l.definitions.Change(ctx, l.definition, change)
 }
 
 // convertBy has the API server ask the webhook at the port of the scenario, trusting an authority.
@@ -215,7 +167,7 @@ func (l *lab) convertBy(ctx context.Context, ca []byte) error {
 func (l *lab) settled(ctx context.Context) error {
 	var last answer
 	var since time.Time
-	err := wait.PollUntilContextTimeout(ctx, effectPoll, effectLimit, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, effectPoll, kube.Effect, true, func(ctx context.Context) (bool, error) {
 		for _, version := range l.versions {
 			for _, t := range l.things[:min(2, len(l.things))] {
 				if last = l.api.do(ctx, ask{method: http.MethodGet, path: l.api.path(version, t.name)}); last.error != "" {

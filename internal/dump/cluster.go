@@ -2,20 +2,23 @@ package dump
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 const (
-	// pageTimeout is how long a page of a list may take. API servers end requests after a minute.
-	pageTimeout = 90 * time.Second
+	// readTimeout is how long reading a definition may take. API servers end requests after a minute.
+	readTimeout = 90 * time.Second
 
 	// pageSize is how many objects are in memory at a time.
 	pageSize = 250
@@ -41,7 +44,7 @@ func FromCluster(ctx context.Context, client dynamic.Interface, definitions []ap
 
 // DefinitionIn returns a definition of a cluster, or that it is missing there.
 func DefinitionIn(ctx context.Context, client dynamic.Interface, name string) (d Definition, missing bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	got, err := client.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -58,35 +61,30 @@ func DefinitionIn(ctx context.Context, client dynamic.Interface, name string) (d
 	return d, false, err
 }
 
-// storageVersion returns the version that objects are stored at.
+// storageVersion returns the storage version, which has to be served.
 func storageVersion(d apiextensionsv1.CustomResourceDefinition) (string, error) {
-	for _, version := range d.Spec.Versions {
-		if version.Storage && !version.Served {
-			return "", fmt.Errorf("the storage version %s of %s is not served, so the API server does not show what is stored; give a snapshot of etcd", version.Name, d.Name)
-		}
-		if version.Storage {
-			return version.Name, nil
-		}
+	storage := kube.StorageVersion(&d)
+	switch {
+	case storage == "":
+		return "", fmt.Errorf("definition %s has no storage version; set storage to true for one", d.Name)
+	case !slices.Contains(kube.ServedVersions(&d), storage):
+		return "", fmt.Errorf("the storage version %s of %s is not served, so the API server does not show what is stored; give a snapshot of etcd", storage, d.Name)
 	}
-	return "", fmt.Errorf("definition %s has no storage version; set storage to true for one", d.Name)
+	return storage, nil
 }
 
 // list takes the objects of a resource.
 func (c *collector) list(ctx context.Context, client dynamic.Interface, at schema.GroupVersionResource) error {
 	resource := at.GroupResource().String()
-	options, expired := metav1.ListOptions{Limit: pageSize}, false
+	all := kube.Pager[*unstructured.UnstructuredList]{List: client.Resource(at).List, Options: metav1.ListOptions{Limit: pageSize}}
 	for {
-		within, cancel := context.WithTimeout(ctx, pageTimeout)
-		page, err := client.Resource(at).List(within, options)
-		cancel()
-		if next := afterExpiry(err); next != "" && !expired {
-			options.Continue, expired = next, true
-			continue
-		}
+		page, more, err := all.Next(ctx)
 		if err != nil {
 			return fmt.Errorf("listing %s at %s in the cluster: %w", resource, at.Version, err)
 		}
-		expired = false
+		if !more {
+			return nil
+		}
 		for i := range page.Items {
 			o := &page.Items[i]
 			raw, err := o.MarshalJSON()
@@ -100,16 +98,5 @@ func (c *collector) list(ctx context.Context, client dynamic.Interface, at schem
 				return err
 			}
 		}
-		if options.Continue = page.GetContinue(); options.Continue == "" {
-			return nil
-		}
 	}
-}
-
-// afterExpiry returns how to go on behind the last page when etcd no longer has the revision of the list: with objects as they are now.
-func afterExpiry(err error) string {
-	if status, is := errors.AsType[*apierrors.StatusError](err); is && apierrors.IsResourceExpired(err) {
-		return status.ErrStatus.Continue
-	}
-	return ""
 }

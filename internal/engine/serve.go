@@ -10,14 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
@@ -25,6 +20,7 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/internal/subject"
@@ -179,8 +175,8 @@ func (p *Plan) program() subject.Command {
 
 // installed are definitions that were created for a program, in a cluster that outlives the run.
 type installed struct {
-	client clientset.Interface
-	all    []*apiextensionsv1.CustomResourceDefinition
+	definitions kube.Definitions
+	all         []*apiextensionsv1.CustomResourceDefinition
 }
 
 // remove deletes the definitions that still exist. Specs delete those that they took over.
@@ -189,11 +185,7 @@ func (i *installed) remove(ctx context.Context) error {
 	defer cancel()
 	var errs []error
 	for _, crd := range i.all {
-		same := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(crd.UID))}
-		err := i.client.ApiextensionsV1().CustomResourceDefinitions().Delete(ctx, crd.Name, same)
-		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // one in its place is somebody else's
-			errs = append(errs, fmt.Errorf("removing %s: %w", crd.Name, err))
-		}
+		errs = append(errs, i.definitions.Remove(ctx, crd, nil))
 	}
 	return errors.Join(errs...)
 }
@@ -201,42 +193,34 @@ func (i *installed) remove(ctx context.Context) error {
 // install creates the definitions without a webhook, for a program that looks for them when it starts. It adds what must be removed
 // at the end to created.
 func (p *Plan) install(ctx context.Context, api cluster.Cluster, created *installed) error {
-	client, err := clientset.NewForConfig(api.Config())
+	definitions, err := kube.NewDefinitions(api.Config())
 	if err != nil {
 		return err
 	}
-	created.client = client
+	created.definitions = definitions
 	for _, kind := range p.kinds {
 		if kind.Definition == nil || kind.Documented {
 			continue
 		}
-		crd := kind.Definition.CRD.DeepCopy()
+		crd := kube.Fresh(kind.Definition.CRD)
 		if p.want.Source.Labels {
 			metav1.SetMetaDataLabel(&crd.ObjectMeta, cluster.RunLabel, p.run)
 		}
-		crd.ResourceVersion, crd.UID, crd.Status = "", "", apiextensionsv1.CustomResourceDefinitionStatus{}
 		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
-		there, err := client.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, crd, metav1.CreateOptions{})
-		if apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("installing %s: %w; it does not belong to this run; delete it, or use another cluster", crd.Name, err)
-		}
+		there, err := definitions.Create(ctx, crd)
 		if err != nil {
 			return fmt.Errorf("installing %s: %w", crd.Name, err)
 		}
 		if _, shared := api.(cluster.Shared); shared { // others go with all that is in them
 			created.all = append(created.all, there)
 		}
-		if err := established(ctx, client, crd.Name); err != nil {
-			return fmt.Errorf("waiting for %s to be established: %w", crd.Name, err)
+		// The program looks for it only once.
+		if _, err = definitions.Established(ctx, crd.Name); err == nil {
+			err = definitions.Served(ctx, crd, "")
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// established waits until a definition is served, for a program that looks for it only once.
-func established(ctx context.Context, client clientset.Interface, name string) error {
-	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
-		crd, err := client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
-		return err == nil && apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established), err
-	})
 }

@@ -88,10 +88,7 @@ func (l *leg) bringDefinition(ctx context.Context, k *kind) error {
 	case k.way != l.Way:
 		l.note("%s of the old definition %s fails, so it is installed by %s: %s", l.Way.command(), k.name, k.way.command(), said(first))
 	}
-	if err := l.install.establish(ctx, k.name); err != nil {
-		return err
-	}
-	if err := l.install.effective(ctx, k, k.old, column); err != nil {
+	if err := l.install.effective(ctx, k.old, column); err != nil {
 		return err
 	}
 	if k.old.stored == nil {

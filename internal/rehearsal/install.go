@@ -5,11 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
-	"time"
 
-	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,13 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/csaupgrade"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 const (
@@ -35,20 +30,13 @@ const (
 	clientSideManager = "kubectl-client-side-apply"
 	serverSideManager = "kubectl"
 	replaceManager    = "kubectl-replace"
-
-	// effectTimeout is how long an API server may take until it serves a changed definition, and effectPoll how often it is asked.
-	effectTimeout = 30 * time.Second
-	effectPoll    = 5 * time.Millisecond
-
-	// unseenTimeout is how long it is waited where an API server does not answer for want of a conversion. Its own caches follow within
-	// milliseconds.
-	unseenTimeout = 2 * time.Second
 )
 
 // installer installs definitions as users do.
 type installer struct {
-	crds     dynamic.ResourceInterface
-	rest     rest.Interface
+	kube.Definitions
+
+	crds     dynamic.ResourceInterface // for what a typed client would not send as it is
 	storage  Storage
 	revision int // of definitions that were installed, for columns
 }
@@ -148,30 +136,6 @@ func (i *installer) applyServerSide(ctx context.Context, there *unstructured.Uns
 	return err
 }
 
-// establish waits until a definition is established, or says why it is not.
-func (i *installer) establish(ctx context.Context, name string) error {
-	var last *apiextensionsv1.CustomResourceDefinition
-	err := wait.PollUntilContextTimeout(ctx, effectPoll, effectTimeout, true, func(ctx context.Context) (bool, error) {
-		there, err := i.crds.Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		last = &apiextensionsv1.CustomResourceDefinition{}
-		if err = runtime.DefaultUnstructuredConverter.FromUnstructured(there.Object, last); err != nil {
-			return false, err
-		}
-		return apihelpers.IsCRDConditionTrue(last, apiextensionsv1.Established), nil
-	})
-	if err == nil || last == nil || ctx.Err() != nil {
-		return err
-	}
-	var conditions []string
-	for _, c := range last.Status.Conditions {
-		conditions = append(conditions, fmt.Sprintf("%s is %s: %s", c.Type, c.Status, c.Message))
-	}
-	return fmt.Errorf("%s is not established after %s (%s)", name, effectTimeout, strings.Join(conditions, "; "))
-}
-
 // column names a printer column that a manifest gets, by which requests are seen to be served by it. It changes nothing else.
 func (i *installer) column(manifest map[string]any) string {
 	i.revision++
@@ -189,57 +153,26 @@ func (i *installer) column(manifest map[string]any) string {
 	return name
 }
 
-// effective waits until requests are served by a definition with a printer column. The table is that of an object that is not there, so
-// that nothing is converted for it. An API server with a watch cache may have to convert all objects first all the same; where that
-// fails, there is nothing to wait for.
-func (i *installer) effective(ctx context.Context, k *kind, s *side, column string) error {
-	served := s.served()
-	if len(served) == 0 {
-		return nil
+// effective waits until a definition is established, and requests are served by what it is on a side, which has a printer column.
+func (i *installer) effective(ctx context.Context, s *side, column string) error {
+	if _, err := i.Established(ctx, s.typed.Name); err != nil {
+		return err
 	}
-	path := []string{"apis", k.group, served[0]}
-	if k.scoped {
-		path = append(path, "namespaces", "crdconform-none")
-	}
-	path = append(path, k.plural)
-	unseen := time.Time{}
-	err := wait.PollUntilContextTimeout(ctx, effectPoll, effectTimeout, true, func(ctx context.Context) (bool, error) {
-		raw, err := i.rest.Get().AbsPath(path...).Param("fieldSelector", "metadata.name=crdconform-none").Param("limit", "1").
-			SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Timeout(unseenTimeout).DoRaw(ctx)
-		if err == nil {
-			unseen = time.Time{}
-			return strings.Contains(string(raw), strconv.Quote(column)), nil
-		}
-		if apierrors.IsNotFound(err) { // it is not served yet
-			return false, nil
-		}
-		if unseen.IsZero() {
-			unseen = time.Now()
-		}
-		return time.Since(unseen) > unseenTimeout, nil
-	})
-	if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("the API server does not serve %s as it was changed after %s: %w", k.name, effectTimeout, err)
-	}
-	return err
+	return i.Served(ctx, s.typed, column)
 }
 
 // remove deletes a definition and waits until it is gone.
 func (i *installer) remove(ctx context.Context, name string) error {
-	err := i.crds.Delete(ctx, name, metav1.DeleteOptions{})
+	there, err := i.Client.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return wait.PollUntilContextTimeout(ctx, effectPoll, effectTimeout, true, func(ctx context.Context) (bool, error) {
-		_, err := i.crds.Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return true, nil
-		}
-		return false, err
-	})
+	ctx, cancel := context.WithTimeout(ctx, kube.Effect)
+	defer cancel()
+	return i.Remove(ctx, there, nil)
 }
 
 // trim sets status.storedVersions.
@@ -266,7 +199,7 @@ func (i *installer) plant(ctx context.Context, manifest map[string]any, n int) e
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(planted.Object, typed); err != nil {
 		return err
 	}
-	storage = storageOf(typed)
+	storage = kube.StorageVersion(typed)
 	_ = unstructured.SetNestedField(planted.Object, map[string]any{
 		"storedVersions": []any{storage}, "conditions": []any{}, "acceptedNames": map[string]any{"plural": "", "kind": ""},
 	}, "status")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/dump"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -231,11 +232,12 @@ func (l *leg) connect(api cluster.Cluster) error {
 	l.config.QPS, l.config.WarningHandler = -1, rest.NoWarnings{}
 	objects, err1 := dynamic.NewForConfig(l.config)
 	documents, err2 := discovery.NewDiscoveryClientForConfig(l.config)
-	if err := errors.Join(err1, err2); err != nil {
+	definitions, err3 := kube.NewDefinitions(l.config)
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
 	}
 	l.objects, l.discovery, l.rest = objects, documents, documents.RESTClient()
-	l.install = &installer{crds: objects.Resource(definitionsResource()), rest: l.rest, storage: storage}
+	l.install = &installer{Definitions: definitions, crds: objects.Resource(definitionsResource()), storage: storage}
 	return nil
 }
 
@@ -319,10 +321,7 @@ func (l *leg) putManifest(ctx context.Context, k *kind, s *side, manifest map[st
 	if err := l.install.put(ctx, k.way, manifest); err != nil {
 		return &refusedError{err}
 	}
-	if err := l.install.establish(ctx, k.name); err != nil {
-		return err
-	}
-	return l.install.effective(ctx, k, s, column)
+	return l.install.effective(ctx, s, column)
 }
 
 // refusedError is what the API server says of a definition.

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 const (
@@ -83,36 +85,23 @@ func (l *leg) list(ctx context.Context, k *kind, version string, visit func(*uns
 }
 
 func (l *leg) pages(ctx context.Context, k *kind, version string, visit func([]unstructured.Unstructured) error) (unlisted, err error) {
-	options := metav1.ListOptions{Limit: pageSize}
+	all := kube.Pager[*unstructured.UnstructuredList]{List: l.resource(k, version).List, Options: metav1.ListOptions{Limit: pageSize}}
 	for {
-		page, err := l.resource(k, version).List(ctx, options)
+		page, more, err := all.Next(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case expired(err) != "":
-			options.Continue = expired(err) // the rest is as it is now, and nothing else has changed it
-			continue
 		case isAbout(err):
 			return err, nil
 		case err != nil:
 			return nil, fmt.Errorf("listing %s at %s: %w", k.name, version, err)
+		case !more:
+			return nil, nil
 		}
 		if err := visit(page.Items); err != nil {
 			return nil, err
 		}
-		if options.Continue = page.GetContinue(); options.Continue == "" {
-			return nil, nil
-		}
 	}
-}
-
-// expired returns how to go on with a list that took so long that the API server has forgotten its beginning; empty if it did not.
-func expired(err error) string {
-	var status apierrors.APIStatus
-	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {
-		return ""
-	}
-	return status.Status().Continue
 }
 
 // batches reads some objects at a version, and calls visit with a page of them at a time. Those that cannot be listed are read one by one,

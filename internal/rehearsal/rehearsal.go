@@ -21,6 +21,7 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/dump"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -239,13 +240,7 @@ func (s *side) served() []string {
 	if s == nil {
 		return nil
 	}
-	var served []string
-	for _, v := range s.typed.Spec.Versions {
-		if v.Served {
-			served = append(served, v.Name)
-		}
-	}
-	return served
+	return kube.ServedVersions(s.typed)
 }
 
 // versions returns all versions.
@@ -263,16 +258,7 @@ func (s *side) versions() []string {
 func (s *side) has(version string) bool { return slices.Contains(s.versions(), version) }
 
 // storage returns the storage version.
-func (s *side) storage() string { return storageOf(s.typed) }
-
-func storageOf(crd *apiextensionsv1.CustomResourceDefinition) string {
-	for _, v := range crd.Spec.Versions {
-		if v.Storage {
-			return v.Name
-		}
-	}
-	return ""
-}
+func (s *side) storage() string { return kube.StorageVersion(s.typed) }
 
 // converts reports whether objects are converted by a webhook.
 func (s *side) converts() bool {

@@ -146,7 +146,8 @@ func (l *leg) installOld(ctx context.Context, k *kind, way Way, manifest map[str
 	if err := l.install.plant(ctx, manifest, k.index+1); err != nil {
 		return false, err
 	}
-	return true, l.install.establish(ctx, k.name)
+	_, err = l.install.Established(ctx, k.name)
+	return true, err
 }
 
 // isStoredVersions reports whether a definition is refused for its status.storedVersions.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -15,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // teller tells at which version objects are stored. It goes by what the API server shows of a definition and its objects, since the
@@ -85,7 +86,7 @@ func (i *inspector) history(ctx context.Context, d *Definition) (teller, error) 
 
 // tellerOf finds out what there is to tell from. The error says why the API server does not tell how the definition was; times may.
 func tellerOf(ctx context.Context, definitions apiextensionsclient.CustomResourceDefinitionInterface, crd *apiextensionsv1.CustomResourceDefinition) (t teller, err error) {
-	t = teller{storage: storageOf(crd), created: crd.CreationTimestamp.Time}
+	t = teller{storage: kube.StorageVersion(crd), created: crd.CreationTimestamp.Time}
 	if crd.Generation == 1 {
 		t.only = t.storage
 		return t, nil
@@ -159,20 +160,12 @@ func (p *past) segments(ctx context.Context) ([]segment, error) {
 		if p.failed != nil {
 			return nil, p.failed
 		}
-		segments = append(segments, segment{from, storageOf(then)})
+		segments = append(segments, segment{from, kube.StorageVersion(then)})
 		if end = from - 1; end == 0 {
 			break
 		}
 	}
 	return segments, p.failed
-}
-
-func storageOf(crd *apiextensionsv1.CustomResourceDefinition) string {
-	n := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
-	if n < 0 {
-		return ""
-	}
-	return crd.Spec.Versions[n].Name
 }
 
 // past is what the API server remembers of a definition.

@@ -8,18 +8,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/shell"
 )
-
-// pageTimeout is how long a page of a list may take. API servers end requests after a minute.
-const pageTimeout = 90 * time.Second
 
 // everything lists all resources of the cluster.
 func (i *inspector) everything(ctx context.Context) error {
@@ -114,24 +111,14 @@ func (i *inspector) list(ctx context.Context, at schema.GroupVersionResource, d 
 	if err := i.book.mark(); err != nil {
 		return err
 	}
-	var err error
-	for attempt := 1; ; attempt++ {
-		err = i.pages(ctx, at, func(o *stored) error {
-			if d != nil && !i.told[d].bytes {
-				if wrong := i.storedAt(d, o, ""); wrong != nil {
-					return wrong
-				}
+	err := i.pages(ctx, at, func(o *stored) error {
+		if d != nil && !i.told[d].bytes {
+			if wrong := i.storedAt(d, o, ""); wrong != nil {
+				return wrong
 			}
-			return i.names(d, resource, o)
-		})
-		// The rest of a list is forgotten after some minutes.
-		if !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) || attempt == attempts {
-			break
 		}
-		if wrong := i.book.back(); wrong != nil {
-			return wrong
-		}
-	}
+		return i.names(d, resource, o)
+	})
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -164,19 +151,19 @@ func isInternal(err error) bool {
 	return errors.As(err, &internal)
 }
 
-// pages lists the metadata of a resource page by page. The API server is at the next page while one is visited.
+// pages lists the metadata of a resource page by page. All of it is of one revision: when the API server has forgotten the rest of a list, what
+// was seen of it is not counted.
 func (i *inspector) pages(ctx context.Context, at schema.GroupVersionResource, visit func(*stored) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	next := i.page(ctx, at, "")
-	for seen := int64(0); ; {
-		page, err := next()
-		if err != nil {
-			return err
+	seen := int64(0)
+	all := kube.Pager[*metav1.PartialObjectMetadataList]{List: i.metadata.Resource(at).List, Options: metav1.ListOptions{Limit: i.options.PageSize}, Ahead: true}
+	all.Anew = func() error {
+		seen = 0
+		if err := i.book.back(); err != nil {
+			return internalError{err}
 		}
-		if page.Continue != "" {
-			next = i.page(ctx, at, page.Continue)
-		}
+		return nil
+	}
+	return all.Each(ctx, func(page *metav1.PartialObjectMetadataList) error {
 		for n := range page.Items {
 			if err := visit(&stored{ObjectMeta: page.Items[n].ObjectMeta}); err != nil {
 				return internalError{err}
@@ -184,27 +171,8 @@ func (i *inspector) pages(ctx context.Context, at schema.GroupVersionResource, v
 		}
 		seen += int64(len(page.Items))
 		i.progress(at.GroupResource().String(), seen)
-		if page.Continue == "" {
-			return nil
-		}
-	}
-}
-
-// page asks for a page, and returns what waits for it.
-func (i *inspector) page(ctx context.Context, at schema.GroupVersionResource, token string) func() (*metav1.PartialObjectMetadataList, error) {
-	var page *metav1.PartialObjectMetadataList
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		within, cancel := context.WithTimeout(ctx, pageTimeout)
-		defer cancel()
-		page, err = i.metadata.Resource(at).List(within, metav1.ListOptions{Limit: i.options.PageSize, Continue: token})
-	}()
-	return func() (*metav1.PartialObjectMetadataList, error) {
-		<-done
-		return page, err
-	}
+		return nil
+	})
 }
 
 // storedAt enters at which version an object of a definition is stored. Without a basis, the teller of the definition says it.

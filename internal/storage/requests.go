@@ -22,6 +22,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+// requestTimeout is how long a request may take. API servers end requests after a minute.
+const requestTimeout = 90 * time.Second
+
 // UserAgent is what crdconform calls itself. Its own requests are not counted.
 const UserAgent = "crdconform"
 
@@ -70,7 +73,7 @@ const longEnough = time.Hour
 // metrics asks the API server for its metrics.
 func (i *inspector) metrics(ctx context.Context) *metrics {
 	m := &metrics{host: i.host}
-	within, cancel := context.WithTimeout(ctx, pageTimeout)
+	within, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	body, err := i.raw.Get().AbsPath("/metrics").Stream(within)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // FinalVersions returns the versions that the objects of the resource are stored at, by their names. It is the last that a
@@ -45,7 +46,7 @@ func (r *Resource) FinalVersions(ctx context.Context) map[string]string {
 func (r *Resource) finalVersion(ctx context.Context, definition *apiextensionsv1.CustomResourceDefinition, at Objects, object *unstructured.Unstructured) string {
 	after, err := at.MergePatch(ctx, object.GetName(), "{}")
 	r.env.Require(err, "writing %s without a change", object.GetName())
-	storage := storageVersion(definition)
+	storage := kube.StorageVersion(definition)
 	if after.GetResourceVersion() == object.GetResourceVersion() {
 		return storage
 	}
@@ -74,15 +75,6 @@ func servedVersion(definition *apiextensionsv1.CustomResourceDefinition) string 
 		}
 	}
 	return served
-}
-
-func storageVersion(definition *apiextensionsv1.CustomResourceDefinition) string {
-	for _, version := range definition.Spec.Versions {
-		if version.Storage {
-			return version.Name
-		}
-	}
-	return ""
 }
 
 // InStorage reports whether there is anything in storage for an object. Where storage cannot be looked into, the API server is

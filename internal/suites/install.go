@@ -12,7 +12,6 @@ import (
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
-	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -31,10 +31,6 @@ const (
 
 	// removers is how many of those that remain are removed at a time at the end.
 	removers = 16
-
-	// createHold is how long API servers hold the first create in a resource after its definition was established, to
-	// the full second: so that in a highly available control plane the other servers know of it too.
-	createHold = 2 * time.Second
 
 	// ahead is how many definitions are installed before their specs, at most. Fewer would make specs wait for the hold; more make
 	// API servers slow and large, which publish all of them together each time that one is added.
@@ -56,7 +52,7 @@ type installer struct {
 	cancel    context.CancelFunc
 	running   sync.WaitGroup
 	removals  sync.WaitGroup
-	installed map[string]types.UID // definitions to remove, by their names
+	installed map[string]*apiextensionsv1.CustomResourceDefinition // to remove, by their names
 
 	wantsOwn bool                        // a spec was declared that needs the subject's own definition
 	own      *pending                    // the subject's own definition, see Env.Own; nil until it is wanted
@@ -80,7 +76,7 @@ type pending struct {
 type shared struct{ pending *pending }
 
 func newInstaller(e *Env) *installer {
-	i := &installer{env: e, installed: map[string]types.UID{}}
+	i := &installer{env: e, installed: map[string]*apiextensionsv1.CustomResourceDefinition{}}
 	i.asked = sync.NewCond(&i.mu)
 	return i
 }
@@ -227,14 +223,7 @@ func (p *pending) wait(ctx ginkgo.SpecContext) *Resource {
 	err := p.outcome(ctx)
 	skipUnreached(err)
 	p.installer.env.Require(err, "installing the definition")
-	if hold := time.Until(p.resource.holdEnds); hold > 0 {
-		timer := time.NewTimer(hold)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}
+	_ = p.resource.hold.Wait(ctx) // the spec ends with the context
 	return p.resource
 }
 
@@ -251,12 +240,11 @@ func (i *installer) install(ctx context.Context, group string, s Setup) (*Resour
 
 // ready waits until a definition is established and served.
 func (i *installer) ready(ctx context.Context, r *Resource, definition *apiextensionsv1.CustomResourceDefinition) error {
-	established, err := i.established(ctx, definition.Name)
-	if err != nil {
+	var err error
+	if r.hold, err = i.env.definitions().Established(ctx, definition.Name); err != nil {
 		return err
 	}
-	r.holdEnds = established.Truncate(time.Second).Add(createHold)
-	if err := r.served(ctx, definition); err != nil {
+	if err = r.served(ctx, definition); err != nil {
 		return err
 	}
 	return r.filled(ctx, definition)
@@ -294,50 +282,14 @@ func (i *installer) create(ctx context.Context, definition *apiextensionsv1.Cust
 	if run := i.env.run; run != "" {
 		metav1.SetMetaDataLabel(&definition.ObjectMeta, cluster.RunLabel, run)
 	}
-	created, err := i.env.CRDs.Create(ctx, definition, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("%w; it does not belong to this run; delete it, or use another cluster", err)
-	}
+	created, err := i.env.definitions().Create(ctx, definition)
 	if err != nil {
 		return err
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.installed[definition.Name] = created.UID
+	i.installed[definition.Name] = created
 	return nil
-}
-
-// established waits for a definition to be established and returns since when it is.
-func (i *installer) established(ctx context.Context, name string) (time.Time, error) {
-	var since time.Time
-	var last *apiextensionsv1.CustomResourceDefinition
-	err := i.env.eventually(ctx, func(ctx context.Context) (bool, error) {
-		var err error
-		if last, err = i.env.CRDs.Get(ctx, name, metav1.GetOptions{}); err != nil {
-			return false, err
-		}
-		if names := apihelpers.FindCRDCondition(last, apiextensionsv1.NamesAccepted); names != nil && names.Status == apiextensionsv1.ConditionFalse {
-			return false, errors.New("its names are taken")
-		}
-		condition := apihelpers.FindCRDCondition(last, apiextensionsv1.Established)
-		if condition == nil || condition.Status != apiextensionsv1.ConditionTrue {
-			return false, nil
-		}
-		since = condition.LastTransitionTime.Time
-		return true, nil
-	})
-	if err != nil && last != nil {
-		return since, fmt.Errorf("%s is not established (%s): %w", name, conditions(last), err)
-	}
-	return since, err
-}
-
-func conditions(crd *apiextensionsv1.CustomResourceDefinition) string {
-	var all []string
-	for _, c := range crd.Status.Conditions {
-		all = append(all, fmt.Sprintf("%s=%s %s %s", c.Type, c.Status, c.Reason, c.Message))
-	}
-	return strings.Join(all, "; ")
 }
 
 // remove deletes a definition in the background.
@@ -349,47 +301,24 @@ func (i *installer) remove(r *Resource) {
 		ctx, cancel := context.WithTimeout(context.Background(), i.env.effect)
 		defer cancel()
 		// What is left is removed by close, which reports what it cannot.
-		_ = i.delete(ctx, r.Name(), func(context.Context) {})
+		_ = i.delete(ctx, r.Name(), nil)
 	})
 }
 
-// delete deletes a definition that was installed, and does something now and then until it has gone. One that has replaced it
-// is left alone.
-func (i *installer) delete(ctx context.Context, name string, meanwhile func(context.Context)) error {
+// delete deletes a definition that was installed, and calls meanwhile, if that is not nil, until it is gone.
+func (i *installer) delete(ctx context.Context, name string, meanwhile func(context.Context, *apiextensionsv1.CustomResourceDefinition)) error {
 	i.mu.Lock()
-	uid, there := i.installed[name]
+	definition, there := i.installed[name]
 	i.mu.Unlock()
 	if !there {
 		return nil
 	}
-	err := i.env.CRDs.Delete(ctx, name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("removing %s: %w", name, err)
-	}
-	// Its objects go first, for which the API server may want its webhook. After one failure it may forget the definition until that
-	// changes, so it is reminded.
-	last, reminded := "", time.Now()
-	gone := func(ctx context.Context) (bool, error) {
-		now, err := i.env.CRDs.Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) || err == nil && now.UID != uid {
-			return true, nil
-		}
-		if err == nil {
-			last = conditions(now)
-			if time.Since(reminded) > 5*time.Second {
-				_ = i.env.remind(ctx, now) // what goes wrong shows in the definition being there still
-				reminded = time.Now()
-			}
-		}
-		meanwhile(ctx)
-		return false, nil
-	}
-	if err := wait.PollUntilContextCancel(ctx, 10*poll, true, gone); err != nil {
-		return fmt.Errorf("waiting for %s to be removed (%s): %w", name, last, err)
+	if err := i.env.definitions().Remove(ctx, definition, meanwhile); err != nil {
+		return err
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.installed[name] == uid { // it may have been installed again
+	if i.installed[name] == definition { // it may have been installed again
 		delete(i.installed, name)
 	}
 	return nil
@@ -424,7 +353,7 @@ func (i *installer) close(ctx context.Context) error {
 		slots <- struct{}{}
 		removals.Go(func() {
 			defer func() { <-slots }()
-			errs[n] = i.delete(ctx, name, func(ctx context.Context) { i.free(ctx, name) })
+			errs[n] = i.delete(ctx, name, i.free)
 		})
 	}
 	removals.Wait()
@@ -436,11 +365,7 @@ func (i *installer) close(ctx context.Context) error {
 
 // free takes the finalizers off the objects of a definition, which would keep it. Specs take off theirs, but when the run is stopped an
 // object may be created after that. What goes wrong shows in the definition being there still.
-func (i *installer) free(ctx context.Context, name string) {
-	definition, err := i.env.CRDs.Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return
-	}
+func (i *installer) free(ctx context.Context, definition *apiextensionsv1.CustomResourceDefinition) {
 	version := servedVersion(definition)
 	objects := i.env.Dynamic.Resource(schema.GroupVersionResource{Group: definition.Spec.Group, Version: version, Resource: definition.Spec.Names.Plural})
 	list, err := objects.List(ctx, metav1.ListOptions{})
@@ -454,10 +379,15 @@ func (i *installer) free(ctx context.Context, name string) {
 	}
 }
 
+// definitions installs definitions for specs.
+func (e *Env) definitions() kube.Definitions { return kube.Definitions{Client: e.CRDs, Limit: e.patience()} }
+
+func (e *Env) patience() time.Duration { return max(e.effect, usualEffect) }
+
 // eventually polls until what a spec needs is there, an error ends it, or the time for that is over. A busy API server takes its time for it,
 // however short the effects are that tests wait for.
 func (e *Env) eventually(ctx context.Context, condition func(context.Context) (bool, error)) error {
-	return wait.PollUntilContextTimeout(ctx, poll, max(e.effect, usualEffect), true, condition)
+	return wait.PollUntilContextTimeout(ctx, poll, e.patience(), true, condition)
 }
 
 // Install installs a definition on the spot, for specs that need several. The number distinguishes them. It does not wait for

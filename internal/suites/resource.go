@@ -2,8 +2,6 @@ package suites
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,19 +11,18 @@ import (
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
-	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // Resource is an installed definition that belongs to one spec, with its objects. Its methods prepare what a spec
@@ -39,7 +36,7 @@ type Resource struct {
 	plural     string
 	kind       string
 	namespaced bool
-	holdEnds   time.Time // of the hold on the first create
+	hold       kube.Hold // on the first create
 	changes    int       // made by Change so far
 }
 
@@ -185,7 +182,7 @@ func (r *Resource) served(ctx context.Context, crd *apiextensionsv1.CustomResour
 	for _, v := range crd.Spec.Versions {
 		// Discovery has no hash for a storage version that is not served.
 		if v.Storage && v.Served {
-			storageHash = storageVersionHash(r.group, v.Name, r.kind)
+			storageHash = kube.StorageVersionHash(r.group, v.Name, r.kind)
 		}
 	}
 	err := r.env.eventually(ctx, func(ctx context.Context) (bool, error) {
@@ -204,13 +201,6 @@ func (r *Resource) served(ctx context.Context, crd *apiextensionsv1.CustomResour
 		return fmt.Errorf("discovery does not show %s as it is: %w", r.Name(), err)
 	}
 	return nil
-}
-
-// storageVersionHash is what discovery shows for the version at which objects are stored. It is as in k8s.io/apiserver/pkg/endpoints/discovery,
-// which is not worth a whole API server in each program that runs specs.
-func storageVersionHash(group, version, kind string) string {
-	sum := sha256.Sum256([]byte(group + "/" + version + "/" + kind))
-	return base64.StdEncoding.EncodeToString(sum[:8])
 }
 
 // filled waits until the served versions answer with a list: while the API server fills a watch cache they do not.
@@ -333,22 +323,7 @@ func (r *Resource) Remind(ctx context.Context) {
 		return
 	}
 	r.env.Require(err, "reading the definition")
-	r.env.Require(r.env.remind(ctx, now), "changing an annotation of the definition")
-}
-
-// remind changes an annotation of a definition whose deletion the API server is not working on, so that it looks at the definition again.
-// One that it is working on is left alone: a change in the meantime is a conflict to it, and it would begin once more.
-func (e *Env) remind(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
-	deleting := apihelpers.FindCRDCondition(crd, apiextensionsv1.Terminating)
-	if deleting != nil && deleting.Reason == "InstanceDeletionInProgress" {
-		return nil
-	}
-	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {"crdconform.dev/reminded": "%d"}}}`, time.Now().UnixNano())
-	_, err := e.CRDs.Patch(ctx, crd.Name, types.MergePatchType, patch, metav1.PatchOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
+	r.env.Require(r.env.definitions().Remind(ctx, now), "changing an annotation of the definition")
 }
 
 // Gone reports whether the definition is gone.

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/loopback"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -224,7 +225,7 @@ func (i *installer) adopt(ctx context.Context, definition *apiextensionsv1.Custo
 			return fmt.Errorf("%s exists and does not belong to this run; delete it, or use another cluster", definition.Name)
 		}
 		i.mu.Lock()
-		i.installed[definition.Name] = there.UID
+		i.installed[definition.Name] = there
 		i.mu.Unlock()
 		there.Spec.Conversion = definition.Spec.Conversion
 		_, err = i.env.CRDs.Update(ctx, there, metav1.UpdateOptions{})
@@ -246,5 +247,5 @@ func knownReviews(hook *apiextensionsv1.WebhookConversion) error {
 
 // StorageVersion is the version at which the definition in the cluster stores objects.
 func (r *Resource) StorageVersion(ctx context.Context) string {
-	return storageVersion(r.Definition(ctx))
+	return kube.StorageVersion(r.Definition(ctx))
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // defuseTimeout is how long it may take until the objects of a definition have no finalizers.
@@ -115,11 +116,7 @@ func harmless(crd *apiextensionsv1.CustomResourceDefinition) {
 // unbind takes the finalizers of all objects of a definition away. It takes the API server some time to go over to a changed
 // definition, until when it may fail.
 func (c *Cleaner) unbind(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
-	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
-	if i < 0 {
-		return errors.New("it has no storage version")
-	}
-	objects := c.objects.Resource(schema.GroupVersionResource{Group: crd.Spec.Group, Version: crd.Spec.Versions[i].Name, Resource: crd.Spec.Names.Plural})
+	objects := c.objects.Resource(schema.GroupVersionResource{Group: crd.Spec.Group, Version: kube.StorageVersion(crd), Resource: crd.Spec.Names.Plural})
 	within, cancel := context.WithTimeout(ctx, defuseTimeout)
 	defer cancel()
 	var last error

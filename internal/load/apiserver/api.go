@@ -16,10 +16,11 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
-	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // api makes requests to the API server as clients do, but once only: the clients of client-go hide it when the server refuses
@@ -31,8 +32,9 @@ type api struct {
 	plural    string
 	namespace string // empty for objects outside of namespaces
 	timeout   time.Duration
-	crds      apiextensionsclient.CustomResourceDefinitionInterface
 	documents discovery.DiscoveryInterface
+
+	definitions kube.Definitions
 }
 
 func newAPI(config *rest.Config, crd *apiextensionsv1.CustomResourceDefinition, namespace string, timeout time.Duration) (*api, error) {
@@ -47,7 +49,8 @@ func newAPI(config *rest.Config, crd *apiextensionsv1.CustomResourceDefinition, 
 	}
 	a := &api{
 		http: client, host: strings.TrimSuffix(config.Host, "/"), group: crd.Spec.Group, plural: crd.Spec.Names.Plural,
-		timeout: timeout, crds: crds.ApiextensionsV1().CustomResourceDefinitions(), documents: documents,
+		timeout: timeout, documents: documents,
+		definitions: kube.Definitions{Client: crds.ApiextensionsV1().CustomResourceDefinitions(), REST: crds.ApiextensionsV1().RESTClient()},
 	}
 	if crd.Spec.Scope == apiextensionsv1.NamespaceScoped {
 		a.namespace = namespace

@@ -8,6 +8,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -127,7 +128,7 @@ func (r *run) awaited(loss Loss) time.Duration {
 	if loss == AfterAnnotation {
 		return max(unchanged, 3*r.slowest)
 	}
-	return effect
+	return kube.Effect
 }
 
 // first asks for a LIST until the client has it. An API server goes over to a changed definition some time after it accepted

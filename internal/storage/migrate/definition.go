@@ -2,20 +2,18 @@ package migrate
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
-	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/pause"
 )
 
@@ -28,10 +26,6 @@ const (
 	// trimAttempts is how often the status is written again after a conflict: other parts of it may change at any time.
 	trimAttempts = 5
 )
-
-func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	return apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established)
-}
 
 func (m *migration) read(ctx context.Context) (*apiextensionsv1.CustomResourceDefinition, error) {
 	crd, err := m.definitions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, m.name, metav1.GetOptions{})
@@ -63,8 +57,7 @@ func (m *migration) settled(ctx context.Context) error {
 
 // published waits until discovery shows the storage version as the one that objects are stored at.
 func (m *migration) published(ctx context.Context) error {
-	sum := sha256.Sum256([]byte(m.crd.Spec.Group + "/" + m.storage + "/" + m.crd.Spec.Names.Kind))
-	want := base64.StdEncoding.EncodeToString(sum[:8])
+	want := kube.StorageVersionHash(m.crd.Spec.Group, m.storage, m.crd.Spec.Names.Kind)
 	if m.served[0] != m.storage {
 		return nil // nothing shows it
 	}
@@ -102,10 +95,7 @@ func (m *migration) unchanged(ctx context.Context, generation bool) (*apiextensi
 		return nil, fmt.Errorf("%s: %w", m.name, err)
 	}
 	m.result.StoredVersions = crd.Status.StoredVersions
-	storage := ""
-	if i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage }); i >= 0 {
-		storage = crd.Spec.Versions[i].Name
-	}
+	storage := kube.StorageVersion(crd)
 	switch {
 	case crd.UID != m.crd.UID:
 		return nil, incomplete("%s was deleted and created again during the migration; run it again for the new one", m.name)

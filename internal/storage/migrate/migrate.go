@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +21,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // Step is a part of a migration.
@@ -403,26 +406,16 @@ func (m *migration) inspect(ctx context.Context) error {
 		return err
 	}
 	m.crd = crd
-	for _, v := range crd.Spec.Versions {
-		if v.Storage {
-			m.storage = v.Name
-		}
-		if v.Served {
-			m.served = append(m.served, v.Name)
-		}
-	}
+	m.storage, m.served = kube.StorageVersion(crd), kube.ReadableVersions(crd)
 	m.result.Storage, m.result.UID, m.result.Generation, m.result.StoredVersions = m.storage, string(crd.UID), crd.Generation, crd.Status.StoredVersions
 	if crd.DeletionTimestamp != nil {
 		return fmt.Errorf("%s is being deleted", m.name)
 	}
-	if !isEstablished(crd) {
+	if !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
 		return fmt.Errorf("%s is not Established: the API server does not serve it yet; see its status.conditions", m.name)
 	}
 	if len(m.served) == 0 {
 		return fmt.Errorf("%s serves no version, so its objects can't be read", m.name)
-	}
-	if i := slices.Index(m.served, m.storage); i > 0 {
-		m.served = slices.Insert(slices.Delete(m.served, i, i+1), 0, m.storage)
 	}
 	return m.checkDrop()
 }

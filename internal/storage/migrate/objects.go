@@ -77,7 +77,7 @@ const (
 func (m *migration) pass(ctx context.Context, step Step) error {
 	pages := m.pages(step)
 	seen := 0
-	defer func() { m.result.Expired += pages.expired }()
+	defer func() { m.result.Expired += pages.Expired }()
 	for {
 		page, more, err := pages.next(ctx)
 		if err != nil {
@@ -86,7 +86,7 @@ func (m *migration) pass(ctx context.Context, step Step) error {
 		if !more {
 			return nil
 		}
-		if err := m.began(ctx, pages.revision); err != nil {
+		if err := m.began(ctx, pages.Revision); err != nil {
 			return err
 		}
 		m.listedAt = pages.versions[0]

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
+
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // shrink is by how much a page becomes smaller when it can't be read.
@@ -22,28 +24,27 @@ const shrink = 8
 // pages lists the metadata of all objects, some at a time. An object that can't be converted makes a list fail with all that is in
 // it. Such a page is read at another version, where other objects are converted, and as smaller pages: one object alone can be read
 // at the version that it is stored at, if that is served.
+//
+// The API server may have forgotten the revision of the first page, and offer to go on with the present one: what was written meanwhile is
+// patched at the end, wherever it stands. Otherwise all is listed anew.
 type pages struct {
+	kube.Pager[*metav1.PartialObjectMetadataList]
+
 	client   metadata.Interface
 	resource schema.GroupResource
 	versions []string // to read at, the one that worked last first
 	full     int64    // objects of a page
-
-	limit    int64  // now
-	token    string // of the next page
-	over     bool
-	revision string // of the first page
-	expired  int    // tokens
-	last     string // object of the last page
 }
 
 func (m *migration) pages(step Step) *pages {
-	return &pages{
+	p := &pages{
 		client:   m.metadata,
 		resource: schema.GroupResource{Group: m.crd.Spec.Group, Resource: m.crd.Spec.Names.Plural},
 		versions: m.readAt(step),
 		full:     m.options.PageSize,
-		limit:    m.options.PageSize,
 	}
+	p.List, p.Options.Limit, p.Repeat = p.list, p.full, true
+	return p
 }
 
 // readAt returns the served versions, that one first at which most objects are stored, as far as the status tells: API servers convert
@@ -67,44 +68,31 @@ func (m *migration) isDeprecated(version string) bool {
 
 // next returns the next page, which may be empty, and whether there was one.
 func (p *pages) next(ctx context.Context) ([]metav1.PartialObjectMetadata, bool, error) {
-	for !p.over {
-		list, err := p.list(ctx)
+	for {
+		page, more, err := p.Next(ctx)
+		limit := &p.Options.Limit
 		switch {
+		case err == nil && !more:
+			return nil, false, nil
 		case err == nil:
-			p.limit = min(p.full, p.limit*2)
-			p.token, p.over = list.Continue, list.Continue == ""
-			if p.revision == "" {
-				p.revision = list.ResourceVersion
-			}
-			if n := len(list.Items); n > 0 {
-				p.last = named(list.Items[n-1].Namespace, list.Items[n-1].Name)
-			}
-			return list.Items, true, nil
-		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
-			// The API server forgot the revision of the first page. It may offer to go on with the present one: what was
-			// written meanwhile is patched at the end, wherever it stands. Otherwise all is listed anew.
-			p.expired++
-			p.token = ""
-			if status := apierrors.APIStatus(nil); errors.As(err, &status) {
-				p.token = status.Status().Continue
-			}
-		case isServerError(err) && p.limit > 1:
-			p.limit = max(1, p.limit/shrink)
+			*limit = min(p.full, *limit*2)
+			return page.Items, true, nil
+		case isServerError(err) && *limit > 1:
+			*limit = max(1, *limit/shrink)
 		case isServerError(err):
-			return nil, false, incomplete("the object after %s can't be read at any served version, so nothing after it was read: %s", orStart(p.last), reason(err))
+			return nil, false, incomplete("the object after %s can't be read at any served version, so nothing after it was read: %s", orStart(p.Last), reason(err))
 		default:
 			return nil, false, fmt.Errorf("listing %s: %w", p.resource, slow(err))
 		}
 	}
-	return nil, false, nil
 }
 
 // list reads a page at the first version where that works, and the next one there, too: a webhook that hangs costs half a minute
 // each time.
-func (p *pages) list(ctx context.Context) (*metav1.PartialObjectMetadataList, error) {
+func (p *pages) list(ctx context.Context, options metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
 	var first error
 	for i, version := range p.versions {
-		list, err := p.client.Resource(p.resource.WithVersion(version)).List(ctx, metav1.ListOptions{Limit: p.limit, Continue: p.token})
+		list, err := p.client.Resource(p.resource.WithVersion(version)).List(ctx, options)
 		if err == nil || ctx.Err() != nil || !isServerError(err) {
 			p.versions[0], p.versions[i] = p.versions[i], p.versions[0]
 			return list, err

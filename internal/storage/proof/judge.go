@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdconform/crdconform/internal/history"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -204,14 +205,14 @@ func joined(clients []string, format string) string {
 // goes reports whether a version, as in apiVersion, is no longer one that managed fields may name.
 func (e *evidence) goes(apiVersion string) bool {
 	gv, err := schema.ParseGroupVersion(apiVersion)
-	return err == nil && gv.Group == e.crd.Spec.Group && (gv.Version == e.retired || !slices.Contains(servedOf(e.crd), gv.Version))
+	return err == nil && gv.Group == e.crd.Spec.Group && (gv.Version == e.retired || !slices.Contains(kube.ReadableVersions(e.crd), gv.Version))
 }
 
 // managed judges that managed fields of an object name versions that remain.
 func (e *evidence) managed(s seen) {
 	for _, o := range s.owned.all {
 		if e.mends && e.goes(o.version) {
-			remain := slices.DeleteFunc(servedOf(e.crd), func(version string) bool { return version == e.retired })
+			remain := slices.DeleteFunc(kube.ReadableVersions(e.crd), func(version string) bool { return version == e.retired })
 			e.found(requirement.MigrationManagedFieldsServed, s.key, "managed fields at "+strings.Join(remain, ", "), fmt.Sprintf("those of %s at %s", o.manager, strings.TrimPrefix(o.version, e.crd.Spec.Group+"/")))
 			return
 		}

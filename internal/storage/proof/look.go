@@ -6,11 +6,13 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // look reads all objects after the migration, at every version that was served before and still is.
 func (p *Proof) look(ctx context.Context, e *evidence) error {
-	served := servedOf(e.crd)
+	served := kube.ReadableVersions(e.crd)
 	first := true
 	for v, version := range p.served {
 		if !slices.Contains(served, version) {

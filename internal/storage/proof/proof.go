@@ -27,6 +27,7 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/history"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -204,7 +205,7 @@ func Begin(ctx context.Context, config *rest.Config, definition string, options 
 	if err != nil {
 		return nil, err
 	}
-	p.crd, p.storage, p.served = crd, storageOf(crd), servedOf(crd)
+	p.crd, p.storage, p.served = crd, kube.StorageVersion(crd), kube.ReadableVersions(crd)
 	p.verdict.Definition, p.verdict.Storage = definition, p.storage
 	if len(p.served) == 0 {
 		return nil, fmt.Errorf("%s serves no version, so its objects cannot be read", definition)
@@ -345,29 +346,6 @@ func (p *Proof) resource(version string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: p.crd.Spec.Group, Version: version, Resource: p.crd.Spec.Names.Plural}
 }
 
-func storageOf(crd *apiextensionsv1.CustomResourceDefinition) string {
-	for _, v := range crd.Spec.Versions {
-		if v.Storage {
-			return v.Name
-		}
-	}
-	return ""
-}
-
-// servedOf returns the served versions, the storage version first if it is one of them.
-func servedOf(crd *apiextensionsv1.CustomResourceDefinition) []string {
-	var served []string
-	for _, v := range crd.Spec.Versions {
-		switch {
-		case v.Served && v.Storage:
-			served = append([]string{v.Name}, served...)
-		case v.Served:
-			served = append(served, v.Name)
-		}
-	}
-	return served
-}
-
 // keyOf names an object as etcd sorts it.
 func keyOf(namespace, name string) string {
 	if namespace == "" {
@@ -377,56 +355,19 @@ func keyOf(namespace, name string) string {
 }
 
 // each reads all objects at a version, page by page. It reads them as they were at a revision if one is given. When the list expires
-// it goes on with what is there now. The API server is at the next page while one is visited.
+// it goes on with what is there now.
 func (p *Proof) each(ctx context.Context, version, revision string, visit func(*unstructured.Unstructured) error) (first string, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	pages, listed := make(chan *unstructured.UnstructuredList, 1), make(chan error, 1)
-	go func() {
-		defer close(pages)
-		listed <- p.pages(ctx, version, revision, pages)
-	}()
-	defer func() {
-		cancel()
-		if err == nil {
-			err = <-listed
-		}
-	}()
-	for page := range pages {
-		if first == "" {
-			first = page.GetResourceVersion()
-		}
+	all := kube.Pager[*unstructured.UnstructuredList]{List: p.at(version).List, Options: metav1.ListOptions{Limit: p.options.PageSize}, Ahead: true}
+	if revision != "" {
+		all.Options.ResourceVersion, all.Options.ResourceVersionMatch = revision, metav1.ResourceVersionMatchExact
+	}
+	err = all.Each(ctx, func(page *unstructured.UnstructuredList) error {
 		for i := range page.Items {
 			if err := visit(&page.Items[i]); err != nil {
-				return first, err
+				return err
 			}
 		}
-	}
-	return first, nil
-}
-
-// pages lists all objects at a version.
-func (p *Proof) pages(ctx context.Context, version, revision string, pages chan<- *unstructured.UnstructuredList) error {
-	options := metav1.ListOptions{Limit: p.options.PageSize}
-	if revision != "" {
-		options.ResourceVersion, options.ResourceVersionMatch = revision, metav1.ResourceVersionMatchExact
-	}
-	for {
-		page, err := p.at(version).List(ctx, options)
-		if status := apierrors.APIStatus(nil); apierrors.IsResourceExpired(err) && options.Continue != "" && errors.As(err, &status) && status.Status().Continue != "" {
-			options.Continue = status.Status().Continue
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		select {
-		case pages <- page:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		if page.GetContinue() == "" {
-			return nil
-		}
-		options = metav1.ListOptions{Limit: p.options.PageSize, Continue: page.GetContinue()}
-	}
+		return nil
+	})
+	return all.Revision, err
 }

@@ -10,6 +10,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // watchInterval is how often the definition is read.
@@ -71,7 +73,7 @@ func (p *Proof) changed(ctx context.Context, w *watcher, crd *apiextensionsv1.Cu
 	if last.revision == crd.ResourceVersion {
 		return
 	}
-	c := change{revision: crd.ResourceVersion, generation: crd.Generation, storage: storageOf(crd), stored: crd.Status.StoredVersions}
+	c := change{revision: crd.ResourceVersion, generation: crd.Generation, storage: kube.StorageVersion(crd), stored: crd.Status.StoredVersions}
 	for _, version := range last.stored {
 		if !slices.Contains(c.stored, version) {
 			c.trimmed = append(c.trimmed, version)

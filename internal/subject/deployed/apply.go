@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 const (
@@ -34,9 +35,6 @@ const (
 
 	// polling is how often the API server is asked whether something has come about.
 	polling = 100 * time.Millisecond
-
-	// establishTimeout is how long a definition may take until it is served.
-	establishTimeout = 30 * time.Second
 )
 
 // applier creates objects for a run, and remembers them. It changes nothing that was there before.
@@ -45,6 +43,8 @@ type applier struct {
 	mapper meta.ResettableRESTMapper
 	run    string
 	made   []made // in the order in which they were created
+
+	definitions kube.Definitions
 }
 
 // made is an object that the run created.
@@ -72,7 +72,12 @@ func newApplier(config *rest.Config, run string) (*applier, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &applier{client: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(server)), run: run}, nil
+	definitions, err := kube.NewDefinitions(config)
+	if err != nil {
+		return nil, err
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(server))
+	return &applier{client: client, mapper: mapper, run: run, definitions: definitions}, nil
 }
 
 // mapping finds the resource of an object's kind.
@@ -164,7 +169,8 @@ func (a *applier) apply(ctx context.Context, object *unstructured.Unstructured) 
 		return nil
 	}
 	a.mapper.Reset()
-	return a.established(ctx, mapping, object.GetName())
+	_, err = a.definitions.Established(ctx, object.GetName())
+	return err
 }
 
 // create creates an object. An existing object of the run is updated; one created by others is not, even if it appeared after
@@ -211,50 +217,9 @@ func (a *applier) ensureNamespace(ctx context.Context, name string) error {
 	return nil
 }
 
-// established waits until a definition is served.
-func (a *applier) established(ctx context.Context, mapping *meta.RESTMapping, name string) error {
-	within, cancel := context.WithTimeoutCause(ctx, establishTimeout, fmt.Errorf("it is not established after %s", establishTimeout))
-	defer cancel()
-	return poll(within, func() (bool, error) {
-		object, err := a.client.Resource(mapping.Resource).Get(within, name, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		status, reason, message := condition(object, string(apiextensionsv1.Established))
-		if reason == "InvalidCABundle" { // which waiting does not mend
-			return false, fmt.Errorf("it is not established: %s", message)
-		}
-		return status == string(metav1.ConditionTrue), nil
-	})
-}
-
-// condition returns a condition of an object, or nothing.
-func condition(object *unstructured.Unstructured, name string) (status, reason, message string) {
-	all, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-	for _, one := range all {
-		if fields, is := one.(map[string]any); is && fields["type"] == name {
-			status, _ = fields["status"].(string)
-			reason, _ = fields["reason"].(string)
-			message, _ = fields["message"].(string)
-		}
-	}
-	return status, reason, message
-}
-
 // poll asks again and again, until the answer is yes or an error or the context ends.
 func poll(ctx context.Context, ask func() (bool, error)) error {
-	ticks := time.NewTicker(polling)
-	defer ticks.Stop()
-	for {
-		if done, err := ask(); done || err != nil && ctx.Err() == nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-ticks.C:
-		}
-	}
+	return kube.Until(ctx, polling, func(context.Context) (bool, error) { return ask() })
 }
 
 // remove deletes what was created, and waits until it is gone. What others made in its place is left alone.
