@@ -10,16 +10,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/history"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 const (
@@ -31,9 +30,6 @@ const (
 
 	// patience is how long a client waits for an answer: longer than API servers wait for a webhook, which is 30 s.
 	patience = 40 * time.Second
-
-	mergePatch = "application/merge-patch+json"
-	applyPatch = "application/apply-patch+yaml" // of which JSON is a subset
 )
 
 // annotating is a merge patch that writes a value.
@@ -44,52 +40,19 @@ func annotating(value string) []byte {
 
 // api is what clients know of an API server: where the objects of a definition are.
 type api struct {
-	http      *http.Client
-	host      string
-	group     string
-	kind      string
-	plural    string
-	namespace string // empty for objects outside of namespaces
+	kube.Resource
+	*kube.Once
+
+	kind string
 }
 
 func newAPI(config *rest.Config, crd *apiextensionsv1.CustomResourceDefinition) (*api, error) {
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, err
-	}
-	a := &api{http: client, host: strings.TrimSuffix(config.Host, "/"), group: crd.Spec.Group, kind: crd.Spec.Names.Kind, plural: crd.Spec.Names.Plural}
-	if crd.Spec.Scope == apiextensionsv1.NamespaceScoped {
-		a.namespace = namespace
-	}
-	return a, nil
-}
-
-func (a *api) close() { a.http.CloseIdleConnections() }
-
-// path is that of all objects at a version or, with a name, of one.
-func (a *api) path(version, name string) string {
-	path := "/apis/" + a.group + "/" + version
-	if a.namespace != "" {
-		path += "/namespaces/" + a.namespace
-	}
-	path += "/" + a.plural
-	if name != "" {
-		path += "/" + name
-	}
-	return path
+	once, err := kube.NewOnce(config)
+	return &api{kube.ResourceOf(crd, namespace), once, crd.Spec.Names.Kind}, err
 }
 
 // key identifies an object in a history.
-func (a *api) key(name string) string { return strings.TrimPrefix(a.namespace+"/"+name, "/") }
-
-// ask is a request.
-type ask struct {
-	method      string
-	path        string
-	query       url.Values
-	contentType string // of the body
-	body        []byte
-}
+func (a *api) key(name string) string { return strings.TrimPrefix(a.Namespace+"/"+name, "/") }
 
 // answer is what came of a request.
 type answer struct {
@@ -103,36 +66,16 @@ type answer struct {
 }
 
 // open makes a request, and returns the response if it is a success.
-func (a *api) open(ctx context.Context, q ask) (*http.Response, answer) {
-	address := a.host + q.path
-	if len(q.query) > 0 {
-		address += "?" + q.query.Encode()
-	}
-	request, err := http.NewRequestWithContext(ctx, q.method, address, bytes.NewReader(q.body))
+func (a *api) open(ctx context.Context, q kube.Request) (*http.Response, answer) {
+	response, err := a.Open(ctx, q)
 	if err != nil {
-		return nil, broken(ctx, err)
+		return nil, failed(ctx, err)
 	}
-	request.Header.Set("Accept", "application/json")
-	if q.body != nil {
-		request.Header.Set("Content-Type", q.contentType)
-	}
-	response, err := a.http.Do(request)
-	if err != nil {
-		return nil, broken(ctx, err)
-	}
-	if response.StatusCode < http.StatusMultipleChoices {
-		return response, answer{code: response.StatusCode}
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-	if err != nil {
-		return nil, broken(ctx, err)
-	}
-	return nil, refusal(response.StatusCode, body)
+	return response, answer{code: response.StatusCode}
 }
 
 // do makes a request and reads the answer.
-func (a *api) do(ctx context.Context, q ask) answer {
+func (a *api) do(ctx context.Context, q kube.Request) answer {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	response, got := a.open(ctx, q)
@@ -148,11 +91,13 @@ func (a *api) do(ctx context.Context, q ask) answer {
 	return got
 }
 
-// refusal is an answer that is no success.
-func refusal(code int, body []byte) answer {
-	status := metav1.Status{Message: strings.TrimSpace(string(body))}
-	_ = json.Unmarshal(body, &status) // of proxies, say, it is text
-	return answer{code: code, error: refusalKind(code, status), text: status.Message, continues: status.Continue}
+// failed is an answer that is no success, or a request without one.
+func failed(ctx context.Context, err error) answer {
+	refused, is := errors.AsType[*kube.RefusedError](err)
+	if !is {
+		return broken(ctx, err)
+	}
+	return answer{code: refused.Code, error: refusalKind(refused.Code, refused.Status), text: refused.Status.Message, continues: refused.Status.Continue}
 }
 
 // outcome is what a client knows after an answer.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/history"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/pause"
 )
 
@@ -167,7 +168,7 @@ func (c *client) pace(ctx context.Context, period, offset time.Duration, do func
 func (c *client) needsNothing() bool { return c.version == c.storage }
 
 // operation is a request about one object, which it returns; nil if it failed.
-func (c *client) operation(ctx context.Context, verb record.Verb, t thing, value string, q ask) []byte {
+func (c *client) operation(ctx context.Context, verb record.Verb, t thing, value string, q kube.Request) []byte {
 	o := record.Operation{Client: c.id, Verb: verb, Object: c.key(t.name), Version: c.version, Storage: c.needsNothing(), Written: value, Call: c.record.Now()}
 	got := c.do(ctx, q)
 	o.Return, o.Code, o.Error, o.Text, o.Outcome = c.record.Now(), got.code, got.error, got.text, got.outcome(value != "")
@@ -193,7 +194,7 @@ func (c *client) get(ctx context.Context) { c.look(ctx, c.things[c.random.IntN(l
 
 // look gets an object.
 func (c *client) look(ctx context.Context, t thing) []byte {
-	return c.operation(ctx, record.Get, t, "", ask{method: http.MethodGet, path: c.path(c.version, t.name)})
+	return c.operation(ctx, record.Get, t, "", kube.Request{Method: http.MethodGet, Path: c.Path(c.version, t.name)})
 }
 
 // next returns the object to write next, and the value.
@@ -204,19 +205,19 @@ func (c *client) next() (thing, string) {
 
 func (c *client) patch(ctx context.Context) {
 	t, value := c.next()
-	c.operation(ctx, record.Patch, t, value, ask{
-		method: http.MethodPatch, path: c.path(c.version, t.name), query: url.Values{"fieldManager": {"crdconform-patch"}}, contentType: mergePatch, body: annotating(value),
+	c.operation(ctx, record.Patch, t, value, kube.Request{
+		Method: http.MethodPatch, Path: c.Path(c.version, t.name), Query: url.Values{"fieldManager": {"crdconform-patch"}}, ContentType: kube.TypeMerge, Body: annotating(value),
 	})
 }
 
 func (c *client) apply(ctx context.Context) {
 	t, value := c.next()
 	body, _ := json.Marshal(map[string]any{ // of strings only
-		"apiVersion": c.group + "/" + c.version, "kind": c.kind,
+		"apiVersion": c.Group + "/" + c.version, "kind": c.kind,
 		"metadata": map[string]any{"name": t.name, "annotations": map[string]any{written: value}},
 	})
-	c.operation(ctx, record.Apply, t, value, ask{
-		method: http.MethodPatch, path: c.path(c.version, t.name), query: url.Values{"fieldManager": {"crdconform-apply"}, "force": {"true"}}, contentType: applyPatch, body: body,
+	c.operation(ctx, record.Apply, t, value, kube.Request{
+		Method: http.MethodPatch, Path: c.Path(c.version, t.name), Query: url.Values{"fieldManager": {"crdconform-apply"}, "force": {"true"}}, ContentType: kube.TypeApply, Body: body,
 	})
 }
 
@@ -232,8 +233,8 @@ func (c *client) update(ctx context.Context) {
 	if err != nil {
 		return // the record has the answer, which is no object
 	}
-	c.operation(ctx, record.Update, t, value, ask{
-		method: http.MethodPut, path: c.path(c.version, t.name), query: url.Values{"fieldManager": {"crdconform-update"}}, contentType: "application/json", body: body,
+	c.operation(ctx, record.Update, t, value, kube.Request{
+		Method: http.MethodPut, Path: c.Path(c.version, t.name), Query: url.Values{"fieldManager": {"crdconform-update"}}, ContentType: "application/json", Body: body,
 	})
 }
 
@@ -247,7 +248,7 @@ func (c *client) lists(ctx context.Context) {
 			query.Set("continue", continues)
 		}
 		o := record.Operation{Client: c.id, Verb: record.List, Version: c.version, Storage: c.needsNothing(), Call: c.record.Now()}
-		got := c.again(c.do(ctx, ask{method: http.MethodGet, path: c.path(c.version, ""), query: query}))
+		got := c.again(c.do(ctx, kube.Request{Method: http.MethodGet, Path: c.Path(c.version), Query: query}))
 		o.Return, o.Code, o.Error, o.Text, o.Outcome = c.record.Now(), got.code, got.error, got.text, got.outcome(false)
 		continues = got.continues
 		if got.error == "" {

@@ -19,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/history"
@@ -70,7 +71,7 @@ type lab struct {
 	versions []string // that are served
 	storage  string   // version
 	things   []thing
-	made     made
+	owned    kube.Owned
 
 	definitions kube.Definitions
 	definition  *apiextensionsv1.CustomResourceDefinition // as it was created
@@ -87,6 +88,9 @@ func newLab(p *Plan, c cluster.Cluster, dir string) (*lab, error) {
 	l.versions, l.storage = kube.ServedVersions(p.Definition), kube.StorageVersion(p.Definition)
 	var err error
 	if l.definitions, err = kube.NewDefinitions(c.Config()); err != nil {
+		return nil, err
+	}
+	if l.owned.Client, err = dynamic.NewForConfig(c.Config()); err != nil {
 		return nil, err
 	}
 	l.api, err = newAPI(c.Config(), p.Definition)
@@ -144,7 +148,7 @@ func (l *lab) install(ctx context.Context, ca []byte) error {
 		return fmt.Errorf("installing %s: %w", crd.Name, err)
 	}
 	if l.definition = created; l.Run != "" {
-		add(&l.made, "the definition", created, l.definitions.Client)
+		l.owned.Add(kube.DefinitionObject(created))
 	}
 	hold, err := l.definitions.Established(ctx, crd.Name)
 	if err != nil {
@@ -170,7 +174,7 @@ func (l *lab) settled(ctx context.Context) error {
 	err := wait.PollUntilContextTimeout(ctx, effectPoll, kube.Effect, true, func(ctx context.Context) (bool, error) {
 		for _, version := range l.versions {
 			for _, t := range l.things[:min(2, len(l.things))] {
-				if last = l.api.do(ctx, ask{method: http.MethodGet, path: l.api.path(version, t.name)}); last.error != "" {
+				if last = l.api.do(ctx, kube.Request{Method: http.MethodGet, Path: l.api.Path(version, t.name)}); last.error != "" {
 					since = time.Time{}
 					return false, nil
 				}
@@ -243,12 +247,12 @@ func (l *lab) create(ctx context.Context, sample *unstructured.Unstructured, t t
 	if err != nil {
 		return err
 	}
-	asks := []ask{
-		{method: http.MethodPost, path: l.api.path(t.version, ""), contentType: "application/json", body: body},
-		{method: http.MethodPatch, path: l.api.path(t.version, t.name), contentType: mergePatch, body: annotating("seeded")},
+	asks := []kube.Request{
+		{Method: http.MethodPost, Path: l.api.Path(t.version), ContentType: "application/json", Body: body},
+		{Method: http.MethodPatch, Path: l.api.Path(t.version, t.name), ContentType: kube.TypeMerge, Body: annotating("seeded")},
 	}
 	for _, version := range l.versions {
-		asks = append(asks, ask{method: http.MethodGet, path: l.api.path(version, t.name)})
+		asks = append(asks, kube.Request{Method: http.MethodGet, Path: l.api.Path(version, t.name)})
 	}
 	for i, q := range asks {
 		got := l.api.do(ctx, q)
@@ -256,9 +260,9 @@ func (l *lab) create(ctx context.Context, sample *unstructured.Unstructured, t t
 			continue
 		}
 		if i > 0 { // it is there, and not to be listed
-			l.api.do(context.WithoutCancel(ctx), ask{method: http.MethodDelete, path: l.api.path(t.version, t.name)})
+			l.api.do(context.WithoutCancel(ctx), kube.Request{Method: http.MethodDelete, Path: l.api.Path(t.version, t.name)})
 		}
-		return fmt.Errorf("%s %s: %s", q.method, q.path, got.text)
+		return fmt.Errorf("%s %s: %s", q.Method, q.Path, got.text)
 	}
 	l.things = append(l.things, t)
 	return nil
@@ -266,7 +270,7 @@ func (l *lab) create(ctx context.Context, sample *unstructured.Unstructured, t t
 
 // before returns what is there at the beginning of a scenario.
 func (l *lab) before(ctx context.Context) (map[string]history.State, error) {
-	got := l.api.do(ctx, ask{method: http.MethodGet, path: l.api.path(l.readable(), "")})
+	got := l.api.do(ctx, kube.Request{Method: http.MethodGet, Path: l.api.Path(l.readable())})
 	if got.error != "" {
 		return nil, fmt.Errorf("listing the objects: %s", got.text)
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -182,37 +181,6 @@ func TestPodsBlamed(t *testing.T) {
 				t.Errorf("got %v, found %q", err, found)
 			}
 		})
-	}
-}
-
-// TestMadeIsRemoved removes what was created, the last first, and leaves alone what others made in its place.
-func TestMadeIsRemoved(t *testing.T) {
-	t.Parallel()
-	resource := schema.GroupResource{Resource: "things"}
-	var log []string
-	add := func(m *made, name string, deletion error) {
-		*m = append(*m, creation{
-			name, types.UID("uid-" + name),
-			func(_ context.Context, o metav1.DeleteOptions) error {
-				log = append(log, fmt.Sprint(name, " ", *o.Preconditions.UID))
-				return deletion
-			},
-			func(context.Context) (types.UID, error) { return "", apierrors.NewNotFound(resource, name) },
-		})
-	}
-	var m made
-	add(&m, "namespace", nil)
-	add(&m, "replaced", apierrors.NewConflict(resource, "replaced", errors.New("the UID is another one")))
-	add(&m, "forbidden", apierrors.NewForbidden(resource, "forbidden", errors.New("no")))
-	add(&m, "definition", nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // as after Ctrl-C
-	err := m.remove(ctx)
-	if want := "definition uid-definition, forbidden uid-forbidden, replaced uid-replaced, namespace uid-namespace"; strings.Join(log, ", ") != want {
-		t.Errorf("removed %q", log)
-	}
-	if err == nil || !strings.Contains(err.Error(), "removing forbidden") || strings.Contains(err.Error(), "replaced") {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -51,8 +51,8 @@ func Run(ctx context.Context, p *Plan, c cluster.Cluster, dir string, header rec
 	if err != nil {
 		return err
 	}
-	defer l.api.close()
-	defer func() { err = errors.Join(err, l.made.remove(ctx)) }()
+	defer l.api.Close()
+	defer func() { err = errors.Join(err, l.removeOwned(ctx)) }()
 	if err = l.prepare(ctx); err != nil {
 		return err
 	}

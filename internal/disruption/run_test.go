@@ -49,7 +49,7 @@ func TestLookAtAll(t *testing.T) {
 		if err = st.lookAtAll(t.Context(), &fleet{api: a, record: st.record, versions: l.versions, things: l.things}); err != nil {
 			t.Error(err)
 		}
-		a.close()
+		a.Close()
 		server.Close()
 		if found := Violations(st.record.History()); asked.Load() != test.asked || len(found) != test.violate {
 			t.Errorf("%s: asked %d times, want %d; %q", test.name, asked.Load(), test.asked, found)

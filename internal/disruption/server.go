@@ -12,6 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -112,7 +113,7 @@ func (st *stage) rewrite(ctx context.Context) error {
 		if t.fixed {
 			continue
 		}
-		got := st.api.do(ctx, ask{method: http.MethodPatch, path: st.api.path(t.version, t.name), contentType: mergePatch, body: body})
+		got := st.api.do(ctx, kube.Request{Method: http.MethodPatch, Path: st.api.Path(t.version, t.name), ContentType: kube.TypeMerge, Body: body})
 		if got.error != "" {
 			return fmt.Errorf("writing %s at the storage version: %s", t.name, got.text)
 		}

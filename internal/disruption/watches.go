@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/pause"
 )
 
@@ -71,7 +72,7 @@ func (c *client) watch(ctx context.Context) {
 func (c *client) openWatch(ctx context.Context, cancel context.CancelCauseFunc) (*http.Response, answer) {
 	timer := time.AfterFunc(patience, func() { cancel(fmt.Errorf("no answer within %s: %w", patience, context.DeadlineExceeded)) })
 	defer timer.Stop()
-	return c.open(ctx, ask{method: http.MethodGet, path: c.path(c.version, ""), query: url.Values{"watch": {"true"}}})
+	return c.open(ctx, kube.Request{Method: http.MethodGet, Path: c.Path(c.version), Query: url.Values{"watch": {"true"}}})
 }
 
 func (c *client) event(w record.WatchEvent) {

@@ -27,6 +27,7 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/cluster/services"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -185,7 +186,8 @@ func (c *Cluster) connect(ctx context.Context) error {
 		return err
 	}
 	c.client = everything
-	c.probe = newProbe(definitions.ApiextensionsV1().CustomResourceDefinitions(), objects, c.options.Run, c.Domain())
+	crds := definitions.ApiextensionsV1()
+	c.probe = newProbe(kube.Definitions{Client: crds.CustomResourceDefinitions(), REST: crds.RESTClient()}, objects, c.options.Run, c.Domain())
 	if reason := unroutable(c.options.WebhookHost); reason == "" {
 		c.router = services.NewRouter(everything, c.options.Run, func(context.Context, string, int32) error { return nil }, nil)
 	}

@@ -15,116 +15,48 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/util/retry"
 
-	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/cluster/pki"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
-// probe makes the API server call addresses, to see whether the calls arrive. It does so by a definition of its own: an object
-// that is read at another version than it is stored at must be converted.
+// probe makes the API server call addresses, to see whether the calls arrive.
 type probe struct {
-	definitions apiextensionsclient.CustomResourceDefinitionInterface
-	stored      dynamic.ResourceInterface // at the storage version
-	other       dynamic.ResourceInterface // at the version that must be converted to
-	run, group  string
-	within      time.Duration // that a call may take to arrive
+	kube.Probe
+
+	within time.Duration // that a call may take to arrive
 
 	mu        sync.Mutex
 	authority *pki.Authority // that webhooks of the probe have their certificates of
 	calls     int            // made so far, each of which has a path of its own
-	installed bool
 }
 
 // plural is the plural of the custom resources of all definitions of a run, so that a role can name it.
 const plural = "crontabs"
 
-// probed is the name of the object that is read.
-const probed = "crdconform-probe"
-
 // removeTimeout is how long a definition may take to be gone, with its objects.
 const removeTimeout = time.Minute
 
 // probePoll is how long to wait before the API server is asked again.
-const probePoll = 50 * time.Millisecond
+const probePoll = kube.ProbePoll
 
-func newProbe(definitions apiextensionsclient.CustomResourceDefinitionInterface, objects dynamic.Interface, run, domain string) *probe {
-	group := "probe." + domain
-	at := func(version string) dynamic.ResourceInterface {
-		return objects.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: plural})
+func newProbe(definitions kube.Definitions, objects dynamic.Interface, run, domain string) *probe {
+	return &probe{
+		Probe:  kube.Probe{Definitions: definitions, Objects: objects, Run: run, Group: "probe." + domain, Plural: plural},
+		within: reachTimeout,
 	}
-	return &probe{definitions: definitions, stored: at("v1"), other: at("v1beta1"), run: run, group: group, within: reachTimeout}
-}
-
-// definition is the definition of the probe, converted by a webhook.
-func (p *probe) definition(webhook apiextensionsv1.WebhookClientConfig) *apiextensionsv1.CustomResourceDefinition {
-	anything := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}}
-	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: plural + "." + p.group, Labels: map[string]string{cluster.RunLabel: p.run}},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: p.group,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: plural, Kind: "CronTab"},
-			Scope: apiextensionsv1.ClusterScoped,
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{
-				{Name: "v1", Served: true, Storage: true, Schema: anything},
-				{Name: "v1beta1", Served: true, Schema: anything},
-			},
-			Conversion: &apiextensionsv1.CustomResourceConversion{
-				Strategy: apiextensionsv1.WebhookConverter,
-				Webhook:  &apiextensionsv1.WebhookConversion{ClientConfig: &webhook, ConversionReviewVersions: []string{"v1"}},
-			},
-		},
-	}
-}
-
-// point makes a webhook the one of the probe, and makes sure that there is an object to convert.
-func (p *probe) point(ctx context.Context, webhook apiextensionsv1.WebhookClientConfig) error {
-	wanted := p.definition(webhook)
-	if p.installed {
-		return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-			there, err := p.definitions.Get(ctx, wanted.Name, metav1.GetOptions{})
-			if err != nil {
-				return err
-			}
-			there.Spec.Conversion = wanted.Spec.Conversion
-			_, err = p.definitions.Update(ctx, there, metav1.UpdateOptions{})
-			return err
-		})
-	}
-	if _, err := p.definitions.Create(ctx, wanted, metav1.CreateOptions{}); err != nil {
-		return err
-	}
-	p.installed = true
-	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": p.group + "/v1", "kind": "CronTab", "metadata": map[string]any{"name": probed}}}
-	var last error
-	// Other than by a create, one does not have to wait for two seconds to create it by applying it.
-	err := wait.PollUntilContextCancel(ctx, probePoll, true, func(ctx context.Context) (bool, error) {
-		_, last = p.stored.Apply(ctx, probed, object, metav1.ApplyOptions{FieldManager: "crdconform"})
-		return last == nil, nil
-	})
-	if err != nil {
-		return fmt.Errorf("creating an object of %s: %w", wanted.Name, errors.Join(last, err))
-	}
-	return nil
 }
 
 // read has the object converted until a function of the API server's answer says that it is enough. It returns the answer
 // that came last, as a message.
 func (p *probe) read(ctx context.Context, enough func(message string) bool) (string, error) {
 	last := ""
-	err := wait.PollUntilContextCancel(ctx, probePoll, true, func(ctx context.Context) (bool, error) {
+	err := kube.Until(ctx, probePoll, func(ctx context.Context) (bool, error) {
 		// The API server waits 30 s for a webhook; one that is not there takes as long.
 		once, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		_, err := p.other.Get(once, probed, metav1.GetOptions{})
-		if err != nil && once.Err() == nil {
+		if err := p.Ask(once); err != nil && once.Err() == nil {
 			last = err.Error()
 		}
 		return enough(last), nil
@@ -179,7 +111,7 @@ func (p *probe) reaches(ctx context.Context, listener *net.TCPListener, host str
 		return err
 	}
 	url := "https://" + net.JoinHostPort(host, port) + path
-	if err = p.point(within, apiextensionsv1.WebhookClientConfig{URL: &url, CABundle: p.authority.PEM()}); err != nil {
+	if err = p.Point(within, apiextensionsv1.WebhookClientConfig{URL: &url, CABundle: p.authority.PEM()}); err != nil {
 		return fmt.Errorf("having the API server call %s: %w", url, err)
 	}
 	seen := false
@@ -238,7 +170,7 @@ func (p *probe) arrives(ctx context.Context, namespace, name string, port int32,
 	within, cancel := context.WithTimeout(ctx, p.within)
 	defer cancel()
 	path := p.next()
-	err := p.point(within, apiextensionsv1.WebhookClientConfig{
+	err := p.Point(within, apiextensionsv1.WebhookClientConfig{
 		Service:  &apiextensionsv1.ServiceReference{Namespace: namespace, Name: name, Port: &port, Path: &path},
 		CABundle: p.authority.PEM(),
 	})
@@ -270,27 +202,11 @@ func (p *probe) refusal(ctx context.Context, address, name string) string {
 	return why
 }
 
-// remove removes the definition of the probe. Its object is at the version it is stored at, for which no webhook is needed.
+// remove removes the definition of the probe.
 func (p *probe) remove(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.installed {
-		return nil
-	}
-	name := plural + "." + p.group
-	err := p.definitions.Delete(ctx, name, metav1.DeleteOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("removing %s: %w", name, err)
-	}
-	gone := func(ctx context.Context) (bool, error) {
-		_, err := p.definitions.Get(ctx, name, metav1.GetOptions{})
-		return apierrors.IsNotFound(err), nil
-	}
 	within, cancel := context.WithTimeout(ctx, removeTimeout)
 	defer cancel()
-	if err := wait.PollUntilContextCancel(within, probePoll, true, gone); err != nil {
-		return fmt.Errorf("waiting for %s to be removed: %w", name, err)
-	}
-	p.installed = false
-	return nil
+	return p.Remove(within)
 }

@@ -197,7 +197,7 @@ func (r *run) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.proxy.close()) }()
-	defer r.api.close()
+	defer r.api.once.Close()
 	if err = r.install(ctx); err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crdconform/crdconform/internal/kube"
+	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -72,11 +74,11 @@ func (r *run) warm(ctx context.Context) error {
 	still := r.step("waiting until the API server has filled its cache")
 	for _, version := range r.served {
 		for {
-			_, err := r.api.list(ctx, ask{path: r.api.path(version)})
+			_, err := r.api.list(ctx, kube.Request{Path: r.api.Path(version)})
 			if err == nil {
 				break
 			}
-			if statusOf(err) != http.StatusTooManyRequests || !pause(ctx, again) {
+			if kube.StatusOf(err) != http.StatusTooManyRequests || pause.For(ctx, again) != nil {
 				return fmt.Errorf("listing the objects at %s: %w; nothing more can be measured without that", version, err)
 			}
 			still(err)
@@ -114,13 +116,13 @@ func (r *run) settle(ctx context.Context) {
 		_, _ = r.api.list(ctx, nothing(r, version))
 	}
 	for ctx.Err() == nil && !r.proxy.quiet(still) {
-		pause(ctx, still/2)
+		_ = pause.For(ctx, still/2)
 	}
 }
 
 // nothing is a request for a list of an object that is not there.
-func nothing(r *run, version string) ask {
-	return ask{path: r.api.path(version), query: url.Values{"fieldSelector": {"metadata.name=crdconform-none"}}}
+func nothing(r *run, version string) kube.Request {
+	return kube.Request{Path: r.api.Path(version), Query: url.Values{"fieldSelector": {"metadata.name=crdconform-none"}}}
 }
 
 // bounded compares a number of calls with the bound.
@@ -200,7 +202,7 @@ func (b *budgeted) clean(ctx context.Context) error {
 	var errs []error
 	var left []string
 	for _, name := range b.names {
-		if err := b.api.delete(ctx, b.storage, name); err != nil && statusOf(err) != http.StatusNotFound {
+		if err := b.api.delete(ctx, b.storage, name); err != nil && kube.StatusOf(err) != http.StatusNotFound {
 			errs, left = append(errs, fmt.Errorf("deleting %s: %w", name, err)), append(left, name)
 		}
 	}
@@ -242,13 +244,13 @@ func (b *budgeted) existing(ctx context.Context) (*unstructured.Unstructured, er
 }
 
 // single makes a request of the response to which nothing is needed.
-func (b *budgeted) single(ctx context.Context, q ask) (int, error) {
+func (b *budgeted) single(ctx context.Context, q kube.Request) (int, error) {
 	_, err := b.api.do(ctx, q)
 	return 1, err
 }
 
 // everything makes requests for a list until it is complete. It returns how many objects there were.
-func (b *budgeted) everything(ctx context.Context, q ask) (int, error) {
+func (b *budgeted) everything(ctx context.Context, q kube.Request) (int, error) {
 	n := 0
 	for {
 		page, err := b.api.list(ctx, q)
@@ -259,7 +261,7 @@ func (b *budgeted) everything(ctx context.Context, q ask) (int, error) {
 		if page.Metadata.Continue == "" {
 			break
 		}
-		q.query.Set("continue", page.Metadata.Continue)
+		q.Query.Set("continue", page.Metadata.Continue)
 	}
 	if n < b.Seeded {
 		return 0, fmt.Errorf("the list has %d of at least %d objects", n, b.Seeded)

@@ -9,6 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdconform/crdconform/internal/kube"
+	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -78,7 +79,7 @@ func (r *run) coldList(ctx context.Context, loss Loss, still func(any)) (loadgen
 		if err := cluster.Restart(context.WithoutCancel(ctx)); err != nil {
 			return c, fmt.Errorf("restarting the API server: %w", err)
 		}
-		r.api.close()
+		r.api.once.Close()
 	} else if err := r.change(ctx, change(loss, r.other)); err != nil {
 		return c, err
 	}
@@ -151,7 +152,7 @@ func (r *run) first(ctx context.Context, c *loadgen.ColdList, counted func() loa
 				c.Complete, c.Requests, c.Seconds = true, 1, time.Since(sent).Seconds()
 				return
 			}
-			pause(ctx, again)
+			_ = pause.For(ctx, again)
 			continue
 		}
 		if began.IsZero() {
@@ -169,10 +170,10 @@ func (r *run) first(ctx context.Context, c *loadgen.ColdList, counted func() loa
 		}
 		failed.add(err)
 		still(err)
-		if statusOf(err) == http.StatusTooManyRequests {
+		if kube.StatusOf(err) == http.StatusTooManyRequests {
 			c.Refused++
 		}
-		if time.Since(began) > r.Settings.ListPatience || !pause(ctx, again) {
+		if time.Since(began) > r.Settings.ListPatience || pause.For(ctx, again) != nil {
 			return
 		}
 	}
@@ -180,6 +181,6 @@ func (r *run) first(ctx context.Context, c *loadgen.ColdList, counted func() loa
 
 // everythingAt lists the objects at a version and returns how many there are.
 func (r *run) everythingAt(ctx context.Context, version string) (int, error) {
-	l, err := r.api.list(ctx, ask{path: r.api.path(version)})
+	l, err := r.api.list(ctx, kube.Request{Path: r.api.Path(version)})
 	return len(l.Items), err
 }

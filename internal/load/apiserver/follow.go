@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/histogram"
+	"github.com/crdconform/crdconform/internal/kube"
+	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -17,7 +19,7 @@ func (r *run) watchLoad(ctx context.Context) error {
 		return nil
 	}
 	r.progress(fmt.Sprintf("watching %d writes a second at %s and %s", writeRate, r.storage, r.other))
-	now, err := r.api.list(ctx, ask{path: r.api.path(r.storage)})
+	now, err := r.api.list(ctx, kube.Request{Path: r.api.Path(r.storage)})
 	if err != nil {
 		return fmt.Errorf("listing the objects at %s: %w", r.storage, err)
 	}
@@ -64,14 +66,14 @@ func (r *run) write(ctx context.Context) *written {
 	free := make(chan struct{}, 64)
 	for i := range int(r.Duration.Seconds() * writeRate) {
 		due := began.Add(time.Duration(float64(i) / writeRate * float64(time.Second)))
-		if !pause(ctx, time.Until(due)) {
+		if pause.For(ctx, time.Until(due)) != nil {
 			break
 		}
 		free <- struct{}{}
 		all.Go(func() {
 			defer func() { <-free }()
-			object, err := r.api.object(ctx, ask{
-				method: http.MethodPatch, path: r.api.path(r.storage, nameOf("object", i%r.Seeded)), contentType: typeMerge, body: patched(i),
+			object, err := r.api.object(ctx, kube.Request{
+				Method: http.MethodPatch, Path: r.api.Path(r.storage, nameOf("object", i%r.Seeded)), ContentType: kube.TypeMerge, Body: patched(i),
 			})
 			if err != nil {
 				if ctx.Err() == nil {
@@ -110,7 +112,7 @@ func (f *follower) follow(ctx context.Context) {
 		}
 		f.mu.Lock()
 		f.reopened++
-		if statusOf(err) == http.StatusGone {
+		if kube.StatusOf(err) == http.StatusGone {
 			// What was missed is lost, but for the last write to each object, which the new watch begins with.
 			f.from = ""
 		}
@@ -118,7 +120,7 @@ func (f *follower) follow(ctx context.Context) {
 		if err != nil {
 			f.failures.add(err)
 		}
-		pause(ctx, again)
+		_ = pause.For(ctx, again)
 	}
 }
 
@@ -163,7 +165,7 @@ func (f *follower) await(ctx context.Context, writes map[string]time.Time, patie
 		if missing == 0 || waiting > patience {
 			return
 		}
-		pause(ctx, poll)
+		_ = pause.For(ctx, poll)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/histogram"
+	"github.com/crdconform/crdconform/internal/kube"
+	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -99,21 +101,21 @@ func (r *run) client(request request) func(ctx context.Context, client, n int) e
 }
 
 // request is what a client asks for the n-th time. It returns what to ask, and a check of the response.
-type request func(client, n int) (ask, func([]byte) error, error)
+type request func(client, n int) (kube.Request, func([]byte) error, error)
 
 func (r *run) request(verb Verb, version string, concurrency int) request {
 	object := func(client, n int) int { return r.object(client, n, concurrency) }
 	switch verb {
 	case Get:
-		return func(client, n int) (ask, func([]byte) error, error) {
-			return ask{path: r.api.path(version, nameOf("object", object(client, n)))}, nil, nil
+		return func(client, n int) (kube.Request, func([]byte) error, error) {
+			return kube.Request{Path: r.api.Path(version, nameOf("object", object(client, n)))}, nil, nil
 		}
 	case List:
-		return func(int, int) (ask, func([]byte) error, error) {
-			return ask{path: r.api.path(version)}, r.complete, nil
+		return func(int, int) (kube.Request, func([]byte) error, error) {
+			return kube.Request{Path: r.api.Path(version)}, r.complete, nil
 		}
 	default: // Apply
-		return func(client, n int) (ask, func([]byte) error, error) {
+		return func(client, n int) (kube.Request, func([]byte) error, error) {
 			i := object(client, n)
 			q, err := r.apply(version, "crdconform-"+version, r.seeded(i).at(r, version, nameOf("object", i)), int(r.applied.Add(1)))
 			return q, nil, err
@@ -142,7 +144,7 @@ type failures struct {
 func (f *failures) add(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	status := statusOf(err)
+	status := kube.StatusOf(err)
 	if f.all == nil {
 		f.all = map[int]*loadgen.Failure{}
 	}
@@ -206,7 +208,7 @@ func (r *run) loop(ctx context.Context, concurrency int, one func(ctx context.Co
 				if err != nil {
 					failed.add(err)
 					// A client that is refused at once would do nothing but ask.
-					pause(ctx, refusedPause)
+					_ = pause.For(ctx, refusedPause)
 				}
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -45,7 +46,7 @@ func (r *run) metrics(ctx context.Context) metrics {
 func (a *api) metrics(ctx context.Context) metrics {
 	ctx, cancel := context.WithTimeoutCause(ctx, metricsTimeout, fmt.Errorf("no response within %s", metricsTimeout))
 	defer cancel()
-	body, err := a.do(ctx, ask{path: "/metrics", accept: "text/plain;version=0.0.4"})
+	body, err := a.do(ctx, kube.Request{Path: "/metrics", Accept: "text/plain;version=0.0.4"})
 	if err != nil {
 		return metrics{err: fmt.Errorf("GET /metrics: %w", err)}
 	}
@@ -99,7 +100,7 @@ func (r *run) share(before, answered, after metrics, verb, version string, seen 
 		}
 	}
 	s.Requests, s.RequestSeconds = answered.since(before, metricRequest, map[string]string{
-		"verb": verb, "group": r.api.group, "version": version, "resource": r.api.plural,
+		"verb": verb, "group": r.api.Group, "version": version, "resource": r.api.Plural,
 	})
 	s.Conversions, s.ConversionSeconds = after.since(before, metricConversion, map[string]string{"crd_name": r.definition.Name})
 	_, s.CallSeconds = after.since(before, metricCall, nil)

@@ -18,9 +18,11 @@ import (
 	"github.com/prometheus/common/model"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/histogram"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -177,7 +179,7 @@ apiserver_crd_conversion_webhook_duration_seconds_bucket{crd_name="things.g",fro
 apiserver_crd_conversion_webhook_duration_seconds_sum{crd_name="things.g",from_version="v2",to_version="v1",succeeded="false"} 1
 apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="things.g",from_version="v2",to_version="v1",succeeded="false"} 1
 `
-	r := &run{api: &api{group: "g", plural: "things"}, definition: &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "things.g"}}}
+	r := &run{api: &api{Resource: kube.Resource{Group: "g", Plural: "things"}}, definition: &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "things.g"}}}
 	got := r.share(parsed(t, before), parsed(t, after), parsed(t, after), "GET", "v1", loadgen.Calls{Calls: 4, Seconds: 2})
 	if got.Requests != 4 || got.RequestSeconds != 4 || got.Conversions != 4 || got.ConversionSeconds != 3 || got.OfServer != 0.75 || got.WebhookSeconds != 2 {
 		t.Errorf("got %+v", got)
@@ -258,7 +260,7 @@ func TestLostEvents(t *testing.T) {
 	due := time.Now()
 	f := &follower{version: "v1", seen: map[string]time.Time{"7": due.Add(3 * time.Millisecond), "9": due.Add(time.Second)}, reopened: 2}
 	w := &written{due: map[string]time.Time{"7": due, "8": due}}
-	w.failures.add(&refusedError{http.StatusConflict, "somebody else was first"})
+	w.failures.add(refused(http.StatusConflict, "somebody else was first"))
 	got := f.result(w)
 	if got.Writes != 2 || got.Events != 1 || got.Lost != 1 || got.WritesFailed != 1 || got.Reopened != 2 || math.Abs(got.Times.Max-3) > 0.01 || len(got.Failures) != 1 {
 		t.Errorf("got %+v", got)
@@ -267,7 +269,7 @@ func TestLostEvents(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	var f failures
-	for _, err := range []error{&refusedError{500, "first"}, errors.New("no connection"), &refusedError{429, "later"}, &refusedError{500, "second"}} {
+	for _, err := range []error{refused(500, "first"), errors.New("no connection"), refused(429, "later"), refused(500, "second")} {
 		f.add(err)
 	}
 	want := []loadgen.Failure{{Status: 0, Count: 1, First: "no connection"}, {Status: 429, Count: 1, First: "HTTP status 429: later"}, {Status: 500, Count: 2, First: "HTTP status 500: first"}}
@@ -345,9 +347,13 @@ func against(t *testing.T, handler http.HandlerFunc) *run {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
+	once, err := kube.NewOnce(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return &run{
 		Options: Options{Seeded: 2, Settings: &Settings{ListPatience: time.Minute}}, progress: func(string) {}, storage: "v1", other: "v2",
-		api: &api{http: server.Client(), host: server.URL, group: "example.com", plural: "things", timeout: time.Minute},
+		api: &api{once: once, Resource: kube.Resource{Group: "example.com", Plural: "things"}, timeout: time.Minute},
 	}
 }
 
@@ -423,4 +429,9 @@ func TestHopeless(t *testing.T) {
 			t.Errorf("%s: got %v where nothing is converted", want, err)
 		}
 	}
+}
+
+// refused returns the error of a response that is no success.
+func refused(code int, message string) error {
+	return &kube.RefusedError{Code: code, Status: metav1.Status{Message: message}}
 }

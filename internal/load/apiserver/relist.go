@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/loadgen"
 )
@@ -229,7 +230,7 @@ const variety = 64
 
 // reviews are requests with one object each, as the API server stores it.
 func (r *run) reviews(ctx context.Context) ([]contract.Request, [][]byte, error) {
-	body, err := r.api.do(ctx, ask{method: http.MethodGet, path: r.api.path(r.storage)})
+	body, err := r.api.do(ctx, kube.Request{Method: http.MethodGet, Path: r.api.Path(r.storage)})
 	if err != nil {
 		return nil, nil, fmt.Errorf("listing the objects at %s: %w", r.storage, err)
 	}
@@ -243,7 +244,7 @@ func (r *run) reviews(ctx context.Context) ([]contract.Request, [][]byte, error)
 	var bodies [][]byte
 	for _, item := range list.Items[:min(len(list.Items), variety)] {
 		request := contract.Request{
-			ReviewVersion: r.reviewVersion(), UID: uuid.NewString(), DesiredAPIVersion: r.api.group + "/" + r.other, Objects: []json.RawMessage{item},
+			ReviewVersion: r.reviewVersion(), UID: uuid.NewString(), DesiredAPIVersion: r.api.Group + "/" + r.other, Objects: []json.RawMessage{item},
 		}
 		body, err := request.Body()
 		if err != nil {

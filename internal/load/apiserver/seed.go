@@ -13,6 +13,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 const (
@@ -68,9 +70,9 @@ func (r *run) hasStatus(version string) bool {
 }
 
 // putStatus is a request that gives an object a status.
-func (r *run) putStatus(version, name string, status map[string]any) (ask, error) {
+func (r *run) putStatus(version, name string, status map[string]any) (kube.Request, error) {
 	body, err := json.Marshal(map[string]any{"status": status})
-	return ask{method: http.MethodPatch, path: r.api.path(version, name, "status"), contentType: typeMerge, body: body}, err
+	return kube.Request{Method: http.MethodPatch, Path: r.api.Path(version, name, "status"), ContentType: kube.TypeMerge, Body: body}, err
 }
 
 // put creates an object, with a status if there is one.
@@ -193,7 +195,7 @@ func (r *run) create(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	r.result.Objects = r.Seeded
-	body, err := r.api.do(ctx, ask{path: r.api.path(r.storage)})
+	body, err := r.api.do(ctx, kube.Request{Path: r.api.Path(r.storage)})
 	if err != nil {
 		return fmt.Errorf("listing the objects at %s: %w", r.storage, err)
 	}

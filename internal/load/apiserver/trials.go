@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // trials are the verbs that the definition has at the version.
@@ -26,15 +27,15 @@ func (b *budgeted) trials() map[Verb]trial {
 }
 
 func (b *budgeted) reads() map[Verb]trial {
-	path := b.api.path(b.version)
+	path := b.api.Path(b.version)
 	get := func(accept string, query url.Values) trial {
 		return trial{per: perRequest, ask: func(ctx context.Context) (int, error) {
-			return b.single(ctx, ask{path: b.api.path(b.version, nameOf("object", 0)), accept: accept, query: query})
+			return b.single(ctx, kube.Request{Path: b.api.Path(b.version, nameOf("object", 0)), Accept: accept, Query: query})
 		}}
 	}
 	list := func(accept string, query func() url.Values) trial {
 		return trial{per: perObject, ask: func(ctx context.Context) (int, error) {
-			n, err := b.everything(ctx, ask{path: path, accept: accept, query: query()})
+			n, err := b.everything(ctx, kube.Request{Path: path, Accept: accept, Query: query()})
 			return n, err
 		}}
 	}
@@ -44,7 +45,7 @@ func (b *budgeted) reads() map[Verb]trial {
 		return url.Values{"resourceVersion": {exact}, "resourceVersionMatch": {"Exact"}}
 	})
 	listExact.prepare = func(ctx context.Context) error {
-		last, err := b.api.list(ctx, ask{path: b.api.path(b.storage), query: url.Values{"limit": {"1"}}})
+		last, err := b.api.list(ctx, kube.Request{Path: b.api.Path(b.storage), Query: url.Values{"limit": {"1"}}})
 		exact = last.Metadata.ResourceVersion
 		return err
 	}
@@ -90,7 +91,7 @@ func (b *budgeted) watched() trial {
 			defer cancel()
 			last := ""
 			for i := range events {
-				object, err := b.api.object(ctx, ask{method: http.MethodPatch, path: b.api.path(b.storage, name), contentType: typeMerge, body: patched(i)})
+				object, err := b.api.object(ctx, kube.Request{Method: http.MethodPatch, Path: b.api.Path(b.storage, name), ContentType: kube.TypeMerge, Body: patched(i)})
 				if err != nil {
 					return 0, err
 				}
@@ -124,7 +125,7 @@ func (b *budgeted) writes() map[Verb]trial {
 			if err != nil {
 				return 0, err
 			}
-			return b.single(ctx, ask{method: http.MethodPost, path: b.api.path(b.version), query: query, body: body})
+			return b.single(ctx, kube.Request{Method: http.MethodPost, Path: b.api.Path(b.version), Query: query, Body: body})
 		}}
 	}
 	all := map[Verb]trial{
@@ -135,13 +136,13 @@ func (b *budgeted) writes() map[Verb]trial {
 			if err != nil {
 				return 0, err
 			}
-			return b.single(ctx, ask{method: http.MethodPut, path: b.api.path(b.version, current.GetName()), body: body})
+			return b.single(ctx, kube.Request{Method: http.MethodPut, Path: b.api.Path(b.version, current.GetName()), Body: body})
 		}},
 		Patch: {per: perRequest, prepare: existing, ask: func(ctx context.Context) (int, error) {
-			return b.single(ctx, ask{method: http.MethodPatch, path: b.api.path(b.version, current.GetName()), contentType: typeMerge, body: patched(b.n)})
+			return b.single(ctx, kube.Request{Method: http.MethodPatch, Path: b.api.Path(b.version, current.GetName()), ContentType: kube.TypeMerge, Body: patched(b.n)})
 		}},
 		Delete: {per: perRequest, prepare: existing, ask: func(ctx context.Context) (int, error) {
-			return b.single(ctx, ask{method: http.MethodDelete, path: b.api.path(b.version, current.GetName())})
+			return b.single(ctx, kube.Request{Method: http.MethodDelete, Path: b.api.Path(b.version, current.GetName())})
 		}},
 		DeleteCollection: {
 			per: perObject,
@@ -157,7 +158,7 @@ func (b *budgeted) writes() map[Verb]trial {
 				return nil
 			},
 			ask: func(ctx context.Context) (int, error) {
-				_, err := b.single(ctx, ask{method: http.MethodDelete, path: b.api.path(b.version), query: url.Values{"labelSelector": {mark + "=" + b.version}}})
+				_, err := b.single(ctx, kube.Request{Method: http.MethodDelete, Path: b.api.Path(b.version), Query: url.Values{"labelSelector": {mark + "=" + b.version}}})
 				return collection, err
 			},
 		},
@@ -170,11 +171,11 @@ func (b *budgeted) writes() map[Verb]trial {
 }
 
 // apply is a request by which a manager applies an object.
-func (r *run) apply(version, manager string, object *unstructured.Unstructured, value int) (ask, error) {
+func (r *run) apply(version, manager string, object *unstructured.Unstructured, value int) (kube.Request, error) {
 	body, err := annotated(object, value)
-	return ask{
-		method: http.MethodPatch, path: r.api.path(version, object.GetName()), contentType: typeApply, body: body,
-		query: url.Values{"fieldManager": {manager}, "force": {"true"}},
+	return kube.Request{
+		Method: http.MethodPatch, Path: r.api.Path(version, object.GetName()), ContentType: kube.TypeApply, Body: body,
+		Query: url.Values{"fieldManager": {manager}, "force": {"true"}},
 	}, err
 }
 
@@ -223,7 +224,7 @@ func (b *budgeted) applies() map[Verb]trial {
 			return err
 		},
 		ask: func(ctx context.Context) (int, error) {
-			return b.single(ctx, ask{method: http.MethodPatch, path: b.api.path(b.version, name), contentType: typeMerge, body: patched(b.n)})
+			return b.single(ctx, kube.Request{Method: http.MethodPatch, Path: b.api.Path(b.version, name), ContentType: kube.TypeMerge, Body: patched(b.n)})
 		},
 	}
 	return map[Verb]trial{
@@ -265,7 +266,7 @@ func (b *budgeted) status() map[Verb]trial {
 			if err != nil {
 				return 0, err
 			}
-			return b.single(ctx, ask{method: http.MethodPut, path: b.api.path(b.version, current.GetName(), "status"), body: body})
+			return b.single(ctx, kube.Request{Method: http.MethodPut, Path: b.api.Path(b.version, current.GetName(), "status"), Body: body})
 		}},
 		PatchStatus: {per: perRequest, prepare: existing, ask: func(ctx context.Context) (int, error) {
 			q, err := b.putStatus(b.version, current.GetName(), state)
@@ -291,10 +292,10 @@ func (b *budgeted) state(ctx context.Context, name string) (map[string]any, erro
 		if err != nil {
 			return nil, err
 		}
-		q.query = url.Values{"dryRun": {"All"}}
+		q.Query = url.Values{"dryRun": {"All"}}
 		if _, err := b.api.do(ctx, q); err == nil {
 			return status, nil
-		} else if statusOf(err) == 0 {
+		} else if kube.StatusOf(err) == 0 {
 			return nil, err
 		}
 	}

@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // watch is a watch that is open.
@@ -31,7 +35,7 @@ type event struct {
 // watch watches all objects at a version from a resource version on. The context ends the watch, as close does.
 func (a *api) watch(ctx context.Context, version, from string) (*watch, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	response, err := a.open(ctx, ask{path: a.path(version), query: url.Values{"watch": {"true"}, "resourceVersion": {from}}}) //nolint:bodyclose // close does
+	response, err := a.once.Open(ctx, kube.Request{Path: a.Path(version), Query: url.Values{"watch": {"true"}, "resourceVersion": {from}}}) //nolint:bodyclose // close does
 	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("watching at %s: %w", version, err)
@@ -51,7 +55,7 @@ func (w *watch) next() (event, error) {
 		return e, err
 	}
 	if e.Type == "ERROR" {
-		return e, &refusedError{e.Object.Code, e.Object.Message}
+		return e, &kube.RefusedError{Code: e.Object.Code, Status: metav1.Status{Message: e.Object.Message}}
 	}
 	return e, nil
 }

@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
@@ -29,38 +28,17 @@ import (
 	"github.com/crdconform/crdconform/internal/kube"
 )
 
-const (
-	// fieldManager is the owner of whatever fields are applied.
-	fieldManager = "crdconform"
-
-	// polling is how often the API server is asked whether something has come about.
-	polling = 100 * time.Millisecond
-)
+// polling is how often the API server is asked whether something has come about.
+const polling = 100 * time.Millisecond
 
 // applier creates objects for a run, and remembers them. It changes nothing that was there before.
 type applier struct {
 	client dynamic.Interface
 	mapper meta.ResettableRESTMapper
 	run    string
-	made   []made // in the order in which they were created
+	owned  kube.Owned
 
 	definitions kube.Definitions
-}
-
-// made is an object that the run created.
-type made struct {
-	kind      schema.GroupVersionKind
-	resource  schema.GroupVersionResource
-	namespace string
-	name      string
-	uid       types.UID
-}
-
-func (m made) title() string {
-	if m.namespace == "" {
-		return m.kind.Kind + " " + m.name
-	}
-	return m.kind.Kind + " " + m.namespace + "/" + m.name
 }
 
 func newApplier(config *rest.Config, run string) (*applier, error) {
@@ -77,7 +55,7 @@ func newApplier(config *rest.Config, run string) (*applier, error) {
 		return nil, err
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(server))
-	return &applier{client: client, mapper: mapper, run: run, definitions: definitions}, nil
+	return &applier{client: client, mapper: mapper, run: run, owned: kube.Owned{Client: client}, definitions: definitions}, nil
 }
 
 // mapping finds the resource of an object's kind.
@@ -101,7 +79,9 @@ func (a *applier) at(mapping *meta.RESTMapping, namespace string) dynamic.Resour
 // When something is there already that is not of this run, nothing is created.
 func (a *applier) applyAll(ctx context.Context, namespace string, documents []document) error {
 	documents = slices.Clone(documents)
-	slices.SortStableFunc(documents, func(x, y document) int { return cmp.Compare(rank(x.GroupVersionKind()), rank(y.GroupVersionKind())) })
+	slices.SortStableFunc(documents, func(x, y document) int {
+		return cmp.Compare(kube.Rank(x.GroupVersionKind()), kube.Rank(y.GroupVersionKind()))
+	})
 	defined := definedKinds(documents)
 	var problems []error
 	for _, d := range documents {
@@ -164,7 +144,7 @@ func (a *applier) apply(ctx context.Context, object *unstructured.Unstructured) 
 	if err != nil {
 		return err
 	}
-	a.remember(made{object.GroupVersionKind(), mapping.Resource, object.GetNamespace(), object.GetName(), created.GetUID()})
+	a.owned.Add(kube.Object{Kind: object.GroupVersionKind(), Resource: mapping.Resource, Namespace: object.GetNamespace(), Name: object.GetName(), UID: created.GetUID()})
 	if !isDefinition(object.GroupVersionKind()) {
 		return nil
 	}
@@ -176,7 +156,7 @@ func (a *applier) apply(ctx context.Context, object *unstructured.Unstructured) 
 // create creates an object. An existing object of the run is updated; one created by others is not, even if it appeared after
 // the check.
 func (a *applier) create(ctx context.Context, at dynamic.ResourceInterface, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	created, err := at.Create(ctx, object, metav1.CreateOptions{FieldManager: fieldManager, FieldValidation: metav1.FieldValidationStrict})
+	created, err := at.Create(ctx, object, metav1.CreateOptions{FieldManager: kube.FieldManager, FieldValidation: metav1.FieldValidationStrict})
 	if !apierrors.IsAlreadyExists(err) {
 		return created, err
 	}
@@ -189,13 +169,7 @@ func (a *applier) create(ctx context.Context, at dynamic.ResourceInterface, obje
 	}
 	ours := object.DeepCopy()
 	ours.SetUID(there.GetUID()) // another one by now is a conflict
-	return at.Apply(ctx, object.GetName(), ours, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
-}
-
-func (a *applier) remember(m made) {
-	if !slices.Contains(a.made, m) {
-		a.made = append(a.made, m)
-	}
+	return at.Apply(ctx, object.GetName(), ours, metav1.ApplyOptions{FieldManager: kube.FieldManager, Force: true})
 }
 
 // ensureNamespace creates a namespace that is not there.
@@ -206,120 +180,20 @@ func (a *applier) ensureNamespace(ctx context.Context, name string) error {
 	resource := corev1.SchemeGroupVersion.WithResource("namespaces")
 	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
 	mark(namespace, a.run)
-	created, err := a.client.Resource(resource).Create(ctx, namespace, metav1.CreateOptions{FieldManager: fieldManager})
+	created, err := a.client.Resource(resource).Create(ctx, namespace, metav1.CreateOptions{FieldManager: kube.FieldManager})
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("namespace %s: %w", name, err)
 	}
-	a.remember(made{namespace.GroupVersionKind(), resource, "", name, created.GetUID()})
+	a.owned.Add(kube.Object{Kind: namespace.GroupVersionKind(), Resource: resource, Name: name, UID: created.GetUID()})
 	return nil
 }
 
 // poll asks again and again, until the answer is yes or an error or the context ends.
 func poll(ctx context.Context, ask func() (bool, error)) error {
 	return kube.Until(ctx, polling, func(context.Context) (bool, error) { return ask() })
-}
-
-// remove deletes what was created, and waits until it is gone. What others made in its place is left alone.
-func (a *applier) remove(ctx context.Context) error {
-	left := slices.Clone(a.made)
-	slices.Reverse(left)
-	slices.SortStableFunc(left, func(x, y made) int { return cmp.Compare(removalRank(x.kind), removalRank(y.kind)) })
-	var errs []error
-	for begin := 0; begin < len(left); {
-		end := begin
-		for end < len(left) && removalRank(left[end].kind) == removalRank(left[begin].kind) {
-			end++
-		}
-		errs = append(errs, a.removeGroup(ctx, left[begin:end]))
-		begin = end
-	}
-	return errors.Join(errs...)
-}
-
-// removeGroup deletes objects that do not need each other.
-func (a *applier) removeGroup(ctx context.Context, group []made) error {
-	var errs []error
-	var deleted []made
-	for _, m := range group {
-		propagation := metav1.DeletePropagationBackground
-		if rank(m.kind) == workloadRank {
-			propagation = metav1.DeletePropagationForeground // it is gone when its pods are
-		}
-		err := a.client.Resource(m.resource).Namespace(m.namespace).Delete(ctx, m.name, metav1.DeleteOptions{
-			Preconditions: &metav1.Preconditions{UID: &m.uid}, PropagationPolicy: &propagation,
-		})
-		switch {
-		case err == nil:
-			deleted = append(deleted, m)
-		case apierrors.IsNotFound(err), apierrors.IsConflict(err): // gone, or another one by now
-			a.forget(m)
-		default:
-			errs = append(errs, fmt.Errorf("removing %s: %w", m.title(), err))
-		}
-	}
-	for _, m := range deleted {
-		err := poll(ctx, func() (bool, error) {
-			there, err := a.client.Resource(m.resource).Namespace(m.namespace).Get(ctx, m.name, metav1.GetOptions{})
-			if apierrors.IsNotFound(err) {
-				return true, nil
-			}
-			return err == nil && there.GetUID() != m.uid, err
-		})
-		if err != nil {
-			errs = append(errs, fmt.Errorf("removing %s: it still exists: %w", m.title(), err))
-			continue
-		}
-		a.forget(m)
-	}
-	return errors.Join(errs...)
-}
-
-func (a *applier) forget(m made) {
-	a.made = slices.DeleteFunc(a.made, func(other made) bool { return other == m })
-}
-
-// The ranks of kinds: what has a lower one is created first.
-const (
-	namespaceRank = iota
-	definitionRank
-	accessRank // accounts, rights, settings
-	serviceRank
-	otherRank
-	workloadRank
-	hookRank // what API servers ask about every request
-)
-
-func rank(kind schema.GroupVersionKind) int {
-	switch kind.Group {
-	case "":
-		switch kind.Kind {
-		case "Namespace":
-			return namespaceRank
-		case "ServiceAccount", "ConfigMap", "Secret", "PersistentVolume", "PersistentVolumeClaim", "LimitRange", "ResourceQuota":
-			return accessRank
-		case "Service":
-			return serviceRank
-		case "Pod", "ReplicationController":
-			return workloadRank
-		}
-	case "rbac.authorization.k8s.io", "scheduling.k8s.io", "storage.k8s.io":
-		return accessRank
-	case "apiextensions.k8s.io":
-		return definitionRank
-	case "apps", "batch":
-		return workloadRank
-	case "admissionregistration.k8s.io", "apiregistration.k8s.io":
-		return hookRank
-	}
-	return otherRank
-}
-
-// removalRank is like rank, for what has to go first: objects may only go while the webhook of their definition is there.
-func removalRank(kind schema.GroupVersionKind) int {
-	return slices.Index([]int{hookRank, otherRank, definitionRank, workloadRank, serviceRank, accessRank, namespaceRank}, rank(kind))
 }
 
 func isDefinition(kind schema.GroupVersionKind) bool {

@@ -238,7 +238,7 @@ func (w *Webhook) Stop(ctx context.Context) error {
 		}
 		until, cancel := context.WithTimeoutCause(ctx, stopTimeout, fmt.Errorf("it takes longer than %s", stopTimeout))
 		defer cancel()
-		w.stopErr = errors.Join(append(errs, w.applier.remove(until))...)
+		w.stopErr = errors.Join(append(errs, w.applier.owned.Remove(until))...)
 	})
 	return w.stopErr
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/kind"
 	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/internal/wire"
 )
@@ -241,16 +242,24 @@ func crontabs(t *testing.T, o Options, by apiextensionsv1.WebhookClientConfig) f
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := a.remove(context.WithoutCancel(t.Context())); err != nil {
+		if err := a.owned.Remove(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})
-	p := probe{a, by, "stable." + o.Run + ".example.com"}
-	crd := p.definition()
-	crd.Name = "crontabs." + p.group
-	crd.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Plural: "crontabs", Singular: "crontab", Kind: "CronTab", ListKind: "CronTabList"}
-	crd.Spec.Versions[1].Name = "v1beta1"
-	d, err := documentOf(crd)
+	group := "stable." + o.Run + ".example.com"
+	anything := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}}
+	d, err := documentOf(&apiextensionsv1.CustomResourceDefinition{
+		TypeMeta:   metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"},
+		ObjectMeta: metav1.ObjectMeta{Name: "crontabs." + group},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: group, Scope: apiextensionsv1.ClusterScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "crontabs", Singular: "crontab", Kind: "CronTab", ListKind: "CronTabList"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{
+				{Name: "v1", Served: true, Storage: true, Schema: anything}, {Name: "v1beta1", Served: true, Schema: anything},
+			},
+			Conversion: kube.ConvertedBy(&apiextensionsv1.CustomResourceDefinition{}, by),
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,13 +268,13 @@ func crontabs(t *testing.T, o Options, by apiextensionsv1.WebhookClientConfig) f
 		t.Fatal(err)
 	}
 	resource := func(version string) dynamic.ResourceInterface {
-		return a.client.Resource(schema.GroupVersionResource{Group: p.group, Version: version, Resource: "crontabs"})
+		return a.client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: "crontabs"})
 	}
 	object := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": p.group + "/v1", "kind": "CronTab", "metadata": map[string]any{"name": "a"}, "host": "localhost", "port": "1234",
+		"apiVersion": group + "/v1", "kind": "CronTab", "metadata": map[string]any{"name": "a"}, "host": "localhost", "port": "1234",
 	}}
 	err = poll(t.Context(), func() (bool, error) {
-		_, err := resource("v1").Apply(t.Context(), "a", object, metav1.ApplyOptions{FieldManager: fieldManager})
+		_, err := resource("v1").Apply(t.Context(), "a", object, metav1.ApplyOptions{FieldManager: kube.FieldManager})
 		if err == nil {
 			_, err = resource("v1beta1").Get(t.Context(), "a", metav1.GetOptions{})
 		}
@@ -760,7 +769,7 @@ func TestReachable(t *testing.T) {
 		"unknown":          {"https://webhook.invalid/convert", authority, true, "does not reach the webhook at https://webhook.invalid/convert: dial tcp: lookup"},
 		"another's":        {at.String(), other, false, "does not trust it"},
 		"plain":            {plain.String(), authority, false, "it does not use TLS"},
-		"an odd authority": {at.String(), []byte("hello"), false, "testing whether the API server reaches the webhook: it is not established: "},
+		"an odd authority": {at.String(), []byte("hello"), false, " is not established: its caBundle is not valid ("},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, c)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // stack is what operators deploy: a definition, a service, and two pods behind it.
@@ -186,14 +187,14 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	documents := parsed(t, stack)
-	slices.SortStableFunc(documents, func(x, y document) int { return rank(x.GroupVersionKind()) - rank(y.GroupVersionKind()) })
+	slices.SortStableFunc(documents, func(x, y document) int { return kube.Rank(x.GroupVersionKind()) - kube.Rank(y.GroupVersionKind()) })
 	want := []string{"Namespace system", "CustomResourceDefinition widgets.example.com", "Service system/metrics", "Service system/webhook-service", "Certificate system/serving-cert", "Deployment system/manager"}
 	if got := titles(documents); !slices.Equal(got, want) {
 		t.Errorf("created in the order %q, want %q", got, want)
 	}
 	// A definition can only go while its webhook is there to convert what it leaves.
 	slices.SortStableFunc(documents, func(x, y document) int {
-		return removalRank(x.GroupVersionKind()) - removalRank(y.GroupVersionKind())
+		return kube.RemovalRank(x.GroupVersionKind()) - kube.RemovalRank(y.GroupVersionKind())
 	})
 	want = []string{"Certificate system/serving-cert", "CustomResourceDefinition widgets.example.com", "Deployment system/manager", "Service system/metrics", "Service system/webhook-service", "Namespace system"}
 	if got := titles(documents); !slices.Equal(got, want) {

@@ -13,13 +13,12 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/loopback"
 )
 
@@ -115,99 +114,33 @@ func (u *unreachable) Error() string {
 
 // withProbe does something with a function that makes the API server call a webhook once.
 func withProbe(ctx context.Context, config *rest.Config, run string, webhook apiextensionsv1.WebhookClientConfig, do func(context.Context, func(context.Context) error) error) (err error) {
-	a, err := newApplier(config, run)
-	if err != nil {
+	definitions, err1 := kube.NewDefinitions(config)
+	objects, err2 := dynamic.NewForConfig(config)
+	if err = errors.Join(err1, err2); err != nil {
 		return err
 	}
 	within, cancel := context.WithTimeoutCause(ctx, probeTimeout, fmt.Errorf("no answer within %s", probeTimeout))
 	defer cancel()
-	p := probe{a, webhook, fmt.Sprintf("probe%08x.crdconform.dev", rand.Uint32())} //nolint:gosec // it only needs to differ each time
+	group := fmt.Sprintf("probe%08x.crdconform.dev", rand.Uint32()) //nolint:gosec // it only needs to differ each time
+	p := &kube.Probe{Definitions: definitions, Objects: objects, Run: run, Group: group, Plural: "probes"}
 	defer func() {
 		until, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), probeRemoval, fmt.Errorf("it takes longer than %s", probeRemoval))
 		defer cancel()
-		err = errors.Join(err, a.remove(until))
+		err = errors.Join(err, p.Remove(until))
 	}()
-	if err := p.install(within); err != nil {
+	if err := p.Point(within, webhook); err != nil {
 		return fmt.Errorf("testing whether the API server reaches the webhook: %w", err)
 	}
-	return do(within, p.ask)
-}
-
-// probe is a definition with one object that only its webhook can convert.
-type probe struct {
-	*applier
-
-	webhook apiextensionsv1.WebhookClientConfig
-	group   string
-}
-
-const (
-	probeKind     = "Probe"
-	probeResource = "probes"
-)
-
-func (p probe) definition() *apiextensionsv1.CustomResourceDefinition {
-	version := func(name string, storage bool) apiextensionsv1.CustomResourceDefinitionVersion {
-		return apiextensionsv1.CustomResourceDefinitionVersion{
-			Name: name, Served: true, Storage: storage,
-			Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
-				Type: "object", XPreserveUnknownFields: new(true),
-			}},
-		}
-	}
-	return &apiextensionsv1.CustomResourceDefinition{
-		TypeMeta:   metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"},
-		ObjectMeta: metav1.ObjectMeta{Name: probeResource + "." + p.group},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group:    p.group,
-			Names:    apiextensionsv1.CustomResourceDefinitionNames{Plural: probeResource, Singular: "probe", Kind: probeKind, ListKind: probeKind + "List"},
-			Scope:    apiextensionsv1.ClusterScoped,
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{version("v1", true), version("v2", false)},
-			Conversion: &apiextensionsv1.CustomResourceConversion{
-				Strategy: apiextensionsv1.WebhookConverter,
-				Webhook:  &apiextensionsv1.WebhookConversion{ClientConfig: &p.webhook, ConversionReviewVersions: []string{"v1", "v1beta1"}},
-			},
-		},
-	}
-}
-
-// install creates the definition, and an object at the version at which it is stored, which takes no conversion. Server-side
-// apply is not held back, as other requests for new definitions are.
-func (p probe) install(ctx context.Context) error {
-	d, err := documentOf(p.definition())
-	if err != nil {
-		return err
-	}
-	mark(d.Unstructured, p.run)
-	if err := p.apply(ctx, d.Unstructured); err != nil {
-		return err
-	}
-	object := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": p.group + "/v1", "kind": probeKind, "metadata": map[string]any{"name": "probe"},
-	}}
-	return poll(ctx, func() (bool, error) {
-		_, err := p.client.Resource(p.resource("v1")).Apply(ctx, "probe", object, metav1.ApplyOptions{FieldManager: fieldManager})
-		if apierrors.IsNotFound(err) { // it is not served yet
-			return false, nil
-		}
-		return err == nil, err
+	return do(within, func(ctx context.Context) error {
+		err := poll(ctx, func() (bool, error) {
+			err := p.Ask(ctx)
+			if apierrors.IsNotFound(err) { // it is not served yet, at that version
+				return false, nil
+			}
+			return err == nil, err
+		})
+		return classify(err, webhook)
 	})
-}
-
-func (p probe) resource(version string) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: p.group, Version: version, Resource: probeResource}
-}
-
-// ask reads the object at the other version. It fails when that says that the webhook cannot be called.
-func (p probe) ask(ctx context.Context) error {
-	err := poll(ctx, func() (bool, error) {
-		_, err := p.client.Resource(p.resource("v2")).Get(ctx, "probe", metav1.GetOptions{})
-		if apierrors.IsNotFound(err) { // it is not served yet, at that version
-			return false, nil
-		}
-		return err == nil, err
-	})
-	return classify(err, p.webhook)
 }
 
 // classify derives from the error of a read that needs a conversion what is wrong with the connection to the webhook: nothing
