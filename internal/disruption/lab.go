@@ -19,7 +19,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/history"
@@ -86,13 +85,11 @@ func newLab(p *Plan, c cluster.Cluster, dir string) (*lab, error) {
 	}
 	l := &lab{Plan: p, cluster: c, server: server, port: firstPort, dir: dir, name: p.Definition.Name}
 	l.versions, l.storage = kube.ServedVersions(p.Definition), kube.StorageVersion(p.Definition)
-	var err error
-	if l.definitions, err = kube.NewDefinitions(c.Config()); err != nil {
+	clients, err := kube.Connect(c.Config())
+	if err != nil {
 		return nil, err
 	}
-	if l.owned.Client, err = dynamic.NewForConfig(c.Config()); err != nil {
-		return nil, err
-	}
+	l.definitions, l.owned.Client = clients.Definitions, clients.Objects
 	l.api, err = newAPI(c.Config(), p.Definition)
 	return l, err
 }

@@ -29,7 +29,7 @@ func (l *looker) convert(ctx context.Context, d *Definition) {
 	}
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	all, err := l.metadata.Resource(d.resource(first)).List(within, metav1.ListOptions{Limit: 1})
+	all, err := l.clients.Metadata.Resource(d.resource(first)).List(within, metav1.ListOptions{Limit: 1})
 	switch {
 	case err != nil:
 		d.Conversions = append(d.Conversions, Conversion{first, "the list of its objects", sentence("the list of objects", "list", d.Name, err)})
@@ -45,7 +45,7 @@ func (l *looker) convert(ctx context.Context, d *Definition) {
 	}
 	for _, version := range served {
 		within, cancel := context.WithTimeout(ctx, patience)
-		_, err := l.objects.Resource(d.resource(version)).Namespace(namespace).Get(within, name, metav1.GetOptions{})
+		_, err := l.clients.Objects.Resource(d.resource(version)).Namespace(namespace).Get(within, name, metav1.GetOptions{})
 		cancel()
 		if err != nil {
 			err = sentence(fmt.Sprintf("%s at %s", object, version), "get", d.Name, err)

@@ -11,15 +11,13 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/lint"
 	"github.com/crdconform/crdconform/internal/storage"
 )
@@ -45,31 +43,25 @@ type Options struct {
 
 // looker looks at one cluster.
 type looker struct {
-	options  Options
-	config   *rest.Config
-	crds     clientset.Interface
-	core     kubernetes.Interface
-	objects  dynamic.Interface
-	metadata metadata.Interface
+	options Options
+	config  *rest.Config
+	clients *kube.Clients
+	core    kubernetes.Interface
 }
 
 // Look looks at a cluster. It fails if the definitions cannot be read; whatever else cannot is noted where it is missing.
 func Look(ctx context.Context, config *rest.Config, options Options) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.WarningHandler = rest.NoWarnings{}
-	client, err := rest.HTTPClientFor(config)
+	clients, err := kube.Connect(config)
 	if err != nil {
 		return nil, err
 	}
-	l := &looker{options: options, config: config}
-	var errs [4]error
-	l.crds, errs[0] = clientset.NewForConfigAndClient(config, client)
-	l.core, errs[1] = kubernetes.NewForConfigAndClient(config, client)
-	l.objects, errs[2] = dynamic.NewForConfigAndClient(config, client)
-	l.metadata, errs[3] = metadata.NewForConfigAndClient(metadata.ConfigFor(config), client)
-	if err = errors.Join(errs[:]...); err != nil {
+	core, err := kubernetes.NewForConfigAndClient(config, clients.Once.HTTP())
+	if err != nil {
 		return nil, err
 	}
+	l := &looker{options: options, config: config, clients: clients, core: core}
 	c, err := l.definitions(ctx)
 	if err != nil {
 		return nil, err
@@ -112,18 +104,15 @@ func (l *looker) definitions(ctx context.Context) (*Cluster, error) {
 		c.Version = version.GitVersion
 	}
 	l.progress("definitions")
-	options := metav1.ListOptions{Limit: 100}
-	for {
-		page, err := l.crds.ApiextensionsV1().CustomResourceDefinitions().List(ctx, options)
-		if err != nil {
-			return nil, sentence("the definitions of the cluster cannot be read", "list", "customresourcedefinitions.apiextensions.k8s.io", err)
-		}
+	all := kube.Pager[*apiextensionsv1.CustomResourceDefinitionList]{List: l.clients.Definitions.Client.List, Options: metav1.ListOptions{Limit: 100}}
+	err := all.Each(ctx, func(page *apiextensionsv1.CustomResourceDefinitionList) error {
 		for i := range page.Items {
 			c.Definitions = append(c.Definitions, &Definition{CustomResourceDefinition: &page.Items[i]})
 		}
-		if options.Continue = page.Continue; options.Continue == "" {
-			break
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, sentence("the definitions of the cluster cannot be read", "list", "customresourcedefinitions.apiextensions.k8s.io", err)
 	}
 	return c, l.choose(c)
 }

@@ -193,10 +193,11 @@ func (i *installed) remove(ctx context.Context) error {
 // install creates the definitions without a webhook, for a program that looks for them when it starts. It adds what must be removed
 // at the end to created.
 func (p *Plan) install(ctx context.Context, api cluster.Cluster, created *installed) error {
-	definitions, err := kube.NewDefinitions(api.Config())
+	clients, err := kube.Connect(api.Config())
 	if err != nil {
 		return err
 	}
+	definitions := clients.Definitions
 	created.definitions = definitions
 	for _, kind := range p.kinds {
 		if kind.Definition == nil || kind.Documented {

@@ -12,7 +12,6 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,16 +51,6 @@ type Definitions struct {
 	Client apiextensionsclient.CustomResourceDefinitionInterface
 	REST   rest.Interface // of any group
 	Limit  time.Duration  // of a wait for an effect; 0 for Effect
-}
-
-// NewDefinitions returns Definitions of the cluster of a configuration.
-func NewDefinitions(config *rest.Config) (Definitions, error) {
-	client, err := clientset.NewForConfig(config)
-	if err != nil {
-		return Definitions{}, err
-	}
-	v1 := client.ApiextensionsV1()
-	return Definitions{Client: v1.CustomResourceDefinitions(), REST: v1.RESTClient()}, nil
 }
 
 // Fresh returns a definition without what an API server has filled in.
@@ -144,13 +133,17 @@ func (d Definitions) Established(ctx context.Context, name string) (Hold, error)
 // since returns for how long a definition has been established at least, for all that shows by the server's clock, up to the whole hold.
 func since(crd *apiextensionsv1.CustomResourceDefinition) time.Duration {
 	established := apihelpers.FindCRDCondition(crd, apiextensionsv1.Established).LastTransitionTime
-	newest := established.Time
-	for _, entry := range crd.ManagedFields {
-		if entry.Time != nil && entry.Time.After(newest) {
-			newest = entry.Time.Time
+	return min(LastWritten(established.Time, crd.ManagedFields).Sub(established.Time), createHold)
+}
+
+// LastWritten returns when an object was last written, as far as a time when it was there, such as that of its creation, and its managed fields say.
+func LastWritten(there time.Time, managed []metav1.ManagedFieldsEntry) time.Time {
+	for _, entry := range managed {
+		if entry.Time != nil && entry.Time.After(there) {
+			there = entry.Time.Time
 		}
 	}
-	return min(newest.Sub(established.Time), createHold)
+	return there
 }
 
 // Conditions returns the conditions of a definition in a line.

@@ -159,7 +159,7 @@ func TestServed(t *testing.T) {
 			_, _ = w.Write([]byte(body)) // the client notices
 		}))
 		defer server.Close()
-		d, err := NewDefinitions(&rest.Config{Host: server.URL, QPS: -1})
+		clients, err := Connect(&rest.Config{Host: server.URL, QPS: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestServed(t *testing.T) {
 		if crd.Spec.Scope = test.scope; test.scope == apiextensionsv1.NamespaceScoped {
 			middle = "/namespaces/crdconform-none"
 		}
-		err = d.Served(t.Context(), crd, test.column)
+		err = clients.Definitions.Served(t.Context(), crd, test.column)
 		want := fmt.Sprint(map[string]int{"/apis/example.com/v1" + middle + "/crontabs": 3, "/apis/example.com/v1beta1" + middle + "/crontabs": 3})
 		if err != nil || fmt.Sprint(asked) != want {
 			t.Errorf("%s: asked %v, want %s: %v", name, asked, want, err)

@@ -4,10 +4,42 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/e2e-framework/klient/wait"
 )
+
+// Clients are clients of an API server, which share their connections.
+type Clients struct {
+	Definitions Definitions
+	Objects     dynamic.Interface
+	Metadata    metadata.Interface
+	Discovery   *discovery.DiscoveryClient
+	Once        *Once
+}
+
+// Connect returns the clients of a configuration. It asks nothing yet.
+func Connect(config *rest.Config) (*Clients, error) {
+	once, err := NewOnce(config)
+	if err != nil {
+		return nil, err
+	}
+	crds, err1 := clientset.NewForConfigAndClient(config, once.client)
+	objects, err2 := dynamic.NewForConfigAndClient(config, once.client)
+	meta, err3 := metadata.NewForConfigAndClient(metadata.ConfigFor(config), once.client)
+	documents, err4 := discovery.NewDiscoveryClientForConfigAndClient(config, once.client)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return nil, err
+	}
+	v1 := crds.ApiextensionsV1()
+	return &Clients{Definitions{Client: v1.CustomResourceDefinitions(), REST: v1.RESTClient()}, objects, meta, documents, once}, nil
+}
 
 // Until asks at an interval, at once for the first time, until the answer is yes or an error. When the context ends before that, its cause is
 // the error.

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,7 +22,7 @@ const (
 
 // List is a page of objects.
 type List interface {
-	*unstructured.UnstructuredList | *metav1.PartialObjectMetadataList
+	*unstructured.UnstructuredList | *metav1.PartialObjectMetadataList | *apiextensionsv1.CustomResourceDefinitionList
 	metav1.ListInterface
 }
 
@@ -111,6 +112,8 @@ func (p *Pager[L]) seen(page L) {
 	trim := p.Expired > 0 && p.Anew == nil && !p.Repeat
 	switch list := any(page).(type) {
 	case *unstructured.UnstructuredList:
+		list.Items, last = after(list.Items, was, trim)
+	case *apiextensionsv1.CustomResourceDefinitionList:
 		list.Items, last = after(list.Items, was, trim)
 	case *metav1.PartialObjectMetadataList:
 		list.Items, last = after(list.Items, was, trim)

@@ -230,14 +230,12 @@ func (l *leg) connect(api cluster.Cluster) error {
 	}
 	l.api, l.storage, l.config = api, storage, api.Config()
 	l.config.QPS, l.config.WarningHandler = -1, rest.NoWarnings{}
-	objects, err1 := dynamic.NewForConfig(l.config)
-	documents, err2 := discovery.NewDiscoveryClientForConfig(l.config)
-	definitions, err3 := kube.NewDefinitions(l.config)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	clients, err := kube.Connect(l.config)
+	if err != nil {
 		return err
 	}
-	l.objects, l.discovery, l.rest = objects, documents, documents.RESTClient()
-	l.install = &installer{Definitions: definitions, crds: objects.Resource(definitionsResource()), storage: storage}
+	l.objects, l.discovery, l.rest = clients.Objects, clients.Discovery, clients.Discovery.RESTClient()
+	l.install = &installer{Definitions: clients.Definitions, crds: l.objects.Resource(definitionsResource()), storage: storage}
 	return nil
 }
 

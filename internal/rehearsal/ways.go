@@ -143,7 +143,7 @@ func (l *leg) installOld(ctx context.Context, k *kind, way Way, manifest map[str
 		return false, err
 	}
 	l.note("today's API server refuses to create the old definition %s, so it was written to etcd, as it is in clusters that have had it for a long time: %s", k.name, said(refused))
-	if err := l.install.plant(ctx, manifest, k.index+1); err != nil {
+	if err = l.install.plant(ctx, manifest, k.index+1); err != nil {
 		return false, err
 	}
 	_, err = l.install.Established(ctx, k.name)

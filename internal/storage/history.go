@@ -52,7 +52,7 @@ func (t teller) version(o *stored) (string, Basis) {
 			}
 		}
 	}
-	if !t.changed.IsZero() && written(o.CreationTimestamp.Time, o.ManagedFields).After(t.changed.Add(margin)) {
+	if !t.changed.IsZero() && kube.LastWritten(o.CreationTimestamp.Time, o.ManagedFields).After(t.changed.Add(margin)) {
 		return t.storage, Times
 	}
 	return "", ""
@@ -61,16 +61,6 @@ func (t teller) version(o *stored) (string, Basis) {
 // precedes reports whether an object was there before its definition: one with the name was deleted, and left it behind, as when
 // somebody takes the finalizer off. What that definition was is not known.
 func (t teller) precedes(o *stored) bool { return o.CreationTimestamp.Add(margin).Before(t.created) }
-
-// written is when something was last changed, as far as its creation and its managed fields say.
-func written(created time.Time, managed []metav1.ManagedFieldsEntry) time.Time {
-	for _, entry := range managed {
-		if entry.Time != nil && entry.Time.After(created) {
-			created = entry.Time.Time
-		}
-	}
-	return created
-}
 
 // history finds out what there is to tell from.
 func (i *inspector) history(ctx context.Context, d *Definition) (teller, error) {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/visible"
 )
 
@@ -98,17 +98,11 @@ func Inspect(ctx context.Context, config *rest.Config, names []string, options O
 func (i *inspector) connect(config *rest.Config) error {
 	config = rest.CopyConfig(config)
 	config.WarningHandler = rest.NoWarnings{}
-	client, err := rest.HTTPClientFor(config)
+	clients, err := kube.Connect(config)
 	if err != nil {
 		return err
 	}
-	documents, err1 := discovery.NewDiscoveryClientForConfigAndClient(config, client)
-	crds, err2 := clientset.NewForConfigAndClient(config, client)
-	meta, err3 := metadata.NewForConfigAndClient(metadata.ConfigFor(config), client)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return err
-	}
-	i.discovery, i.definitions, i.metadata, i.raw = documents, crds.ApiextensionsV1().CustomResourceDefinitions(), meta, documents.RESTClient()
+	i.discovery, i.definitions, i.metadata, i.raw = clients.Discovery, clients.Definitions.Client, clients.Metadata, clients.Discovery.RESTClient()
 	return nil
 }
 

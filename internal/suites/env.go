@@ -15,7 +15,6 @@ import (
 
 	"github.com/onsi/ginkgo/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -184,17 +184,11 @@ func (e *Env) connect() error {
 	config.WarningHandlerWithContext = collectWarnings{}
 	config.Wrap(e.unreachable.through)
 	config.ContentConfig = rest.ContentConfig{ContentType: runtime.ContentTypeJSON, AcceptContentTypes: runtime.ContentTypeJSON}
-	client, err := rest.HTTPClientFor(config)
+	clients, err := kube.Connect(config)
 	if err != nil {
 		return err
 	}
-	crds, err1 := clientset.NewForConfigAndClient(config, client)
-	objects, err2 := dynamic.NewForConfigAndClient(config, client)
-	documents, err3 := discovery.NewDiscoveryClientForConfigAndClient(config, client)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return err
-	}
-	e.http, e.CRDs, e.Dynamic, e.Discovery = client, crds.ApiextensionsV1().CustomResourceDefinitions(), objects, documents
+	e.http, e.CRDs, e.Dynamic, e.Discovery = clients.Once.HTTP(), clients.Definitions.Client, clients.Objects, clients.Discovery
 	return nil
 }
 

@@ -380,7 +380,9 @@ func (i *installer) free(ctx context.Context, definition *apiextensionsv1.Custom
 }
 
 // definitions installs definitions for specs.
-func (e *Env) definitions() kube.Definitions { return kube.Definitions{Client: e.CRDs, Limit: e.patience()} }
+func (e *Env) definitions() kube.Definitions {
+	return kube.Definitions{Client: e.CRDs, Limit: e.patience()}
+}
 
 func (e *Env) patience() time.Duration { return max(e.effect, usualEffect) }
 

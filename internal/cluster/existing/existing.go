@@ -18,9 +18,7 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -172,22 +170,19 @@ func connect(ctx context.Context, options Options) (*Cluster, error) {
 }
 
 func (c *Cluster) connect(ctx context.Context) error {
-	client, err := rest.HTTPClientFor(c.Config())
+	clients, err := kube.Connect(c.Config())
 	if err != nil {
 		return err
 	}
-	everything, err1 := kubernetes.NewForConfigAndClient(c.Config(), client)
-	definitions, err2 := clientset.NewForConfigAndClient(c.Config(), client)
-	objects, err3 := dynamic.NewForConfigAndClient(c.Config(), client)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	everything, err := kubernetes.NewForConfigAndClient(c.Config(), clients.Once.HTTP())
+	if err != nil {
 		return err
 	}
 	if err := checkVersion(ctx, everything.Discovery().RESTClient(), c.config.Host); err != nil {
 		return err
 	}
 	c.client = everything
-	crds := definitions.ApiextensionsV1()
-	c.probe = newProbe(kube.Definitions{Client: crds.CustomResourceDefinitions(), REST: crds.RESTClient()}, objects, c.options.Run, c.Domain())
+	c.probe = newProbe(clients, c.options.Run, c.Domain())
 	if reason := unroutable(c.options.WebhookHost); reason == "" {
 		c.router = services.NewRouter(everything, c.options.Run, func(context.Context, string, int32) error { return nil }, nil)
 	}

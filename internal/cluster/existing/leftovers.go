@@ -2,7 +2,6 @@ package existing
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // Leftover is something that a run created and did not remove.
@@ -106,19 +105,12 @@ func NewCleaner(ctx context.Context, options Options) (*Cleaner, error) {
 }
 
 func (c *Cleaner) connect(ctx context.Context, config *rest.Config) error {
-	client, err := rest.HTTPClientFor(config)
+	clients, err := kube.Connect(config)
 	if err != nil {
 		return err
 	}
-	documents, err1 := discovery.NewDiscoveryClientForConfigAndClient(config, client)
-	crds, err2 := clientset.NewForConfigAndClient(config, client)
-	objects, err3 := dynamic.NewForConfigAndClient(config, client)
-	meta, err4 := metadata.NewForConfigAndClient(config, client)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return err
-	}
-	c.discovery, c.definitions, c.objects, c.metadata = documents, crds.ApiextensionsV1().CustomResourceDefinitions(), objects, meta
-	return checkVersion(ctx, documents.RESTClient(), config.Host)
+	c.discovery, c.definitions, c.objects, c.metadata = clients.Discovery, clients.Definitions.Client, clients.Objects, clients.Metadata
+	return checkVersion(ctx, clients.Discovery.RESTClient(), config.Host)
 }
 
 // Find returns what a run left, or what all runs left if the ID is empty, in the order in which to remove it; and of what it

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/kube"
@@ -41,9 +40,9 @@ const removeTimeout = time.Minute
 // probePoll is how long to wait before the API server is asked again.
 const probePoll = kube.ProbePoll
 
-func newProbe(definitions kube.Definitions, objects dynamic.Interface, run, domain string) *probe {
+func newProbe(clients *kube.Clients, run, domain string) *probe {
 	return &probe{
-		Probe:  kube.Probe{Definitions: definitions, Objects: objects, Run: run, Group: "probe." + domain, Plural: plural},
+		Probe:  kube.Probe{Definitions: clients.Definitions, Objects: clients.Objects, Run: run, Group: "probe." + domain, Plural: plural},
 		within: reachTimeout,
 	}
 }

@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -29,19 +27,11 @@ type api struct {
 }
 
 func newAPI(config *rest.Config, crd *apiextensionsv1.CustomResourceDefinition, namespace string, timeout time.Duration) (*api, error) {
-	once, err := kube.NewOnce(config)
+	clients, err := kube.Connect(config)
 	if err != nil {
 		return nil, err
 	}
-	crds, err1 := clientset.NewForConfigAndClient(config, once.HTTP())
-	documents, err2 := discovery.NewDiscoveryClientForConfigAndClient(config, once.HTTP())
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
-	}
-	return &api{
-		Resource: kube.ResourceOf(crd, namespace), once: once, timeout: timeout, documents: documents,
-		definitions: kube.Definitions{Client: crds.ApiextensionsV1().CustomResourceDefinitions(), REST: crds.ApiextensionsV1().RESTClient()},
-	}, nil
+	return &api{kube.ResourceOf(crd, namespace), clients.Once, timeout, clients.Discovery, clients.Definitions}, nil
 }
 
 // Media types of requests.

@@ -2,28 +2,19 @@ package proof
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/util/retry"
 
 	"github.com/crdconform/crdconform/requirement"
 )
 
 const (
-	// dropTimeout is how long the API server may take to serve a definition without the dropped versions.
-	dropTimeout = 30 * time.Second
-
-	dropPoll = 10 * time.Millisecond
-
 	// dropColumn is a printer column by which the changed definition is recognised.
 	dropColumn = "Proof"
 
@@ -34,15 +25,17 @@ const (
 // drop removes all versions but the storage version from the definition, and reads, applies and deletes all objects.
 func (p *Proof) drop(ctx context.Context, e *evidence) ([]Finding, error) {
 	dropped := &evidence{}
-	err := p.remove(ctx)
-	if apierrors.IsInvalid(err) {
-		dropped.found(requirement.MigrationRemovalObjects, "", "a definition that can be without its other versions", err.Error())
+	err := p.definitions.Change(ctx, p.crd, p.only)
+	if refused, is := errors.AsType[*apierrors.StatusError](err); is && apierrors.IsInvalid(refused) {
+		dropped.found(requirement.MigrationRemovalObjects, "", "a definition that can be without its other versions", refused.Error())
 		return dropped.findings, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("removing the other versions of %s: %w", p.crd.Name, err)
 	}
-	if err := p.servedWithout(ctx); err != nil {
+	alone := p.crd.DeepCopy()
+	p.only(alone)
+	if err := p.definitions.Served(ctx, alone, dropColumn); err != nil {
 		return nil, fmt.Errorf("waiting until requests are served by %s without its other versions: %w", p.crd.Name, err)
 	}
 	for n := range p.before.len() {
@@ -58,34 +51,12 @@ func (p *Proof) drop(ctx context.Context, e *evidence) ([]Finding, error) {
 	return dropped.findings, nil
 }
 
-// remove removes all versions but the storage version.
-func (p *Proof) remove(ctx context.Context) error {
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		crd, err := p.definitions.Get(ctx, p.crd.Name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		crd.Spec.Versions = slices.DeleteFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name != p.storage })
-		for i := range crd.Spec.Versions {
-			crd.Spec.Versions[i].AdditionalPrinterColumns = []apiextensionsv1.CustomResourceColumnDefinition{{Name: dropColumn, Type: "string", JSONPath: ".metadata.name"}}
-		}
-		_, err = p.definitions.Update(ctx, crd, metav1.UpdateOptions{})
-		return err
-	})
-}
-
-// servedWithout waits until requests are served by the changed definition, which shows in the columns of a table.
-func (p *Proof) servedWithout(ctx context.Context) error {
-	path := []string{"apis", p.crd.Spec.Group, p.storage}
-	none := p.prefix() + "none" // nothing must be converted for the answer
-	if p.crd.Spec.Scope == apiextensionsv1.NamespaceScoped {
-		path = append(path, "namespaces", none)
+// only leaves the storage version of a definition, with a printer column by which the change is recognised.
+func (p *Proof) only(crd *apiextensionsv1.CustomResourceDefinition) {
+	crd.Spec.Versions = slices.DeleteFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name != p.storage })
+	for i := range crd.Spec.Versions {
+		crd.Spec.Versions[i].AdditionalPrinterColumns = []apiextensionsv1.CustomResourceColumnDefinition{{Name: dropColumn, Type: "string", JSONPath: ".metadata.name"}}
 	}
-	path = append(path, p.crd.Spec.Names.Plural)
-	return wait.PollUntilContextTimeout(ctx, dropPoll, dropTimeout, true, func(ctx context.Context) (bool, error) {
-		raw, err := p.rest.Get().AbsPath(path...).Param("fieldSelector", "metadata.name="+none).Param("limit", "1").SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(ctx)
-		return err == nil && strings.Contains(string(raw), strconv.Quote(dropColumn)), nil
-	})
 }
 
 // exercise reads, applies and deletes an object at the only version that is left.

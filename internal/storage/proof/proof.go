@@ -14,8 +14,6 @@ import (
 
 	"github.com/google/uuid"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
-	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -172,10 +170,9 @@ func (v Verdict) Rate() float64 {
 type Proof struct {
 	options     Options
 	id          string // of this proof: part of the names of what it writes
-	definitions apiextensionsclient.CustomResourceDefinitionInterface
+	definitions kube.Definitions
 	objects     dynamic.Interface
 	metadata    metadata.Interface
-	rest        rest.Interface
 
 	crd     *apiextensionsv1.CustomResourceDefinition // before
 	storage string                                    // the storage version
@@ -198,7 +195,7 @@ func Begin(ctx context.Context, config *rest.Config, definition string, options 
 	if err := p.connect(config); err != nil {
 		return nil, err
 	}
-	crd, err := p.definitions.Get(ctx, definition, metav1.GetOptions{})
+	crd, err := p.definitions.Client.Get(ctx, definition, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("the cluster has no definition %s; \"kubectl get crd\" lists those that it has", definition)
 	}
@@ -223,14 +220,11 @@ func (p *Proof) connect(config *rest.Config) error {
 	config.QPS = -1
 	config.ContentConfig = rest.ContentConfig{ContentType: runtime.ContentTypeJSON, AcceptContentTypes: runtime.ContentTypeJSON}
 	config.Wrap(p.clock.wrap)
-	definitions, err1 := clientset.NewForConfig(config)
-	objects, err2 := dynamic.NewForConfig(config)
-	meta, err3 := metadata.NewForConfig(config)
-	if err := errors.Join(err1, err2, err3); err != nil {
+	clients, err := kube.Connect(config)
+	if err != nil {
 		return err
 	}
-	p.definitions, p.objects, p.metadata = definitions.ApiextensionsV1().CustomResourceDefinitions(), objects, meta
-	p.rest = definitions.ApiextensionsV1().RESTClient()
+	p.definitions, p.objects, p.metadata = clients.Definitions, clients.Objects, clients.Metadata
 	return nil
 }
 
@@ -245,7 +239,7 @@ func (p *Proof) End(ctx context.Context) (verdict Verdict, err error) {
 		defer cancel()
 		err = errors.Join(err, p.writers.clean(within))
 	}()
-	crd, err := p.definitions.Get(ctx, p.crd.Name, metav1.GetOptions{})
+	crd, err := p.definitions.Client.Get(ctx, p.crd.Name, metav1.GetOptions{})
 	if err != nil {
 		return p.verdict, fmt.Errorf("reading %s after the migration: %w", p.crd.Name, err)
 	}
@@ -363,7 +357,7 @@ func (p *Proof) each(ctx context.Context, version, revision string, visit func(*
 	}
 	err = all.Each(ctx, func(page *unstructured.UnstructuredList) error {
 		for i := range page.Items {
-			if err := visit(&page.Items[i]); err != nil {
+			if err = visit(&page.Items[i]); err != nil {
 				return err
 			}
 		}

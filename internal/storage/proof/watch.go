@@ -2,6 +2,7 @@ package proof
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,7 +58,7 @@ func (p *Proof) watch(ctx context.Context) *watcher {
 			}
 			// An API server that is away for a moment is asked again; the last answer is what End reads.
 			within, cancel := context.WithTimeout(ctx, requestTimeout)
-			crd, err := p.definitions.Get(within, p.crd.Name, metav1.GetOptions{})
+			crd, err := p.definitions.Client.Get(within, p.crd.Name, metav1.GetOptions{})
 			cancel()
 			if err == nil {
 				p.changed(ctx, w, crd)
@@ -88,13 +89,12 @@ func (p *Proof) changed(ctx context.Context, w *watcher, crd *apiextensionsv1.Cu
 // snapshot notes which objects had not been written at a revision since the beginning, of those that had to be.
 func (p *Proof) snapshot(ctx context.Context, c *change) {
 	var unknown sample
-	options := metav1.ListOptions{Limit: p.options.PageSize, ResourceVersion: c.revision, ResourceVersionMatch: metav1.ResourceVersionMatchExact}
-	for {
-		page, err := p.metadata.Resource(p.resource(p.served[0])).List(ctx, options)
-		if err != nil {
-			c.unknown = fmt.Sprintf("reading the objects as they were then: %v", err)
-			return
-		}
+	all := kube.Pager[*metav1.PartialObjectMetadataList]{
+		List:    p.metadata.Resource(p.resource(p.served[0])).List,
+		Options: metav1.ListOptions{Limit: p.options.PageSize, ResourceVersion: c.revision, ResourceVersionMatch: metav1.ResourceVersionMatchExact},
+		Anew:    func() error { return errors.New("the API server has forgotten them") }, // what is there now says nothing about then
+	}
+	err := all.Each(ctx, func(page *metav1.PartialObjectMetadataList) error {
 		for i := range page.Items {
 			object := &page.Items[i]
 			key := keyOf(object.Namespace, object.Name)
@@ -106,12 +106,12 @@ func (p *Proof) snapshot(ctx context.Context, c *change) {
 				unknown.add(key)
 			}
 		}
-		if page.Continue == "" {
-			break
-		}
-		options = metav1.ListOptions{Limit: p.options.PageSize, Continue: page.Continue}
-	}
-	if unknown.count > 0 {
+		return nil
+	})
+	switch {
+	case err != nil:
+		c.unknown = fmt.Sprintf("reading the objects as they were then: %v", err)
+	case unknown.count > 0:
 		c.unknown = fmt.Sprintf("etcd cannot be read, and %d had not been written then, such as %s", unknown.count, &unknown)
 	}
 }

@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -42,20 +41,12 @@ type applier struct {
 }
 
 func newApplier(config *rest.Config, run string) (*applier, error) {
-	client, err := dynamic.NewForConfig(config)
+	clients, err := kube.Connect(config)
 	if err != nil {
 		return nil, err
 	}
-	server, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	definitions, err := kube.NewDefinitions(config)
-	if err != nil {
-		return nil, err
-	}
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(server))
-	return &applier{client: client, mapper: mapper, run: run, owned: kube.Owned{Client: client}, definitions: definitions}, nil
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(clients.Discovery))
+	return &applier{client: clients.Objects, mapper: mapper, run: run, owned: kube.Owned{Client: clients.Objects}, definitions: clients.Definitions}, nil
 }
 
 // mapping finds the resource of an object's kind.

@@ -13,7 +13,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
@@ -114,15 +113,14 @@ func (u *unreachable) Error() string {
 
 // withProbe does something with a function that makes the API server call a webhook once.
 func withProbe(ctx context.Context, config *rest.Config, run string, webhook apiextensionsv1.WebhookClientConfig, do func(context.Context, func(context.Context) error) error) (err error) {
-	definitions, err1 := kube.NewDefinitions(config)
-	objects, err2 := dynamic.NewForConfig(config)
-	if err = errors.Join(err1, err2); err != nil {
+	clients, err := kube.Connect(config)
+	if err != nil {
 		return err
 	}
 	within, cancel := context.WithTimeoutCause(ctx, probeTimeout, fmt.Errorf("no answer within %s", probeTimeout))
 	defer cancel()
 	group := fmt.Sprintf("probe%08x.crdconform.dev", rand.Uint32()) //nolint:gosec // it only needs to differ each time
-	p := &kube.Probe{Definitions: definitions, Objects: objects, Run: run, Group: group, Plural: "probes"}
+	p := &kube.Probe{Definitions: clients.Definitions, Objects: clients.Objects, Run: run, Group: group, Plural: "probes"}
 	defer func() {
 		until, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), probeRemoval, fmt.Errorf("it takes longer than %s", probeRemoval))
 		defer cancel()
