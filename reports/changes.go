@@ -21,10 +21,10 @@ type Changes struct {
 	LoadNote     string              `json:"loadNote,omitempty"`    // why load tests were not compared
 }
 
-// ChangeSort is the sort of a change.
+// ChangeSort is the kind of a change.
 type ChangeSort string
 
-// The sorts of changes, worst first.
+// The kinds of changes, worst first.
 const (
 	NewlyFailing   ChangeSort = "newly failing"
 	NoLongerJudged ChangeSort = "no longer judged"

@@ -109,10 +109,10 @@ type Coverage struct {
 	Fields     []FieldCoverage `json:"fields"`               // all fields in the total, by path
 }
 
-// FieldCoverage counts how often a field was seen with each sort of value.
+// FieldCoverage counts how often a field was seen with each kind of value.
 type FieldCoverage struct {
 	Path string         `json:"path"` // such as spec.ports[*].name, with <key> for the keys of maps
-	Seen map[string]int `json:"seen"` // number of times by sort of value, such as default, empty or absent
+	Seen map[string]int `json:"seen"` // number of times by kind of value, such as default, empty or absent
 }
 
 // FieldNote says why a field was not exercised.

@@ -68,7 +68,7 @@ func (c *collector) wants(group, kind string) {
 	c.wanted[gk] = gk
 }
 
-// header is what tells which object it is.
+// header identifies an object.
 type header struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`

@@ -261,7 +261,7 @@ func (d *documents) solid() (byte, error) {
 	}
 }
 
-// raw returns a value of JSON that is next, until the next call. It looks only for the end; whoever takes it finds what is wrong inside.
+// raw returns the next value of JSON, valid until the next call. It looks only for the end; the caller finds what is wrong inside.
 func (d *documents) raw() ([]byte, error) {
 	d.buffer = d.buffer[:0]
 	at := d.at(0)

@@ -57,7 +57,7 @@ func (c *collector) unreadable(name string, err error) error {
 	return err
 }
 
-// head is how much tells what a file is: that of tar says it latest.
+// head is how many bytes show the format of a file: the magic of tar comes last.
 const (
 	head      = 512
 	tarMagic  = "ustar"

@@ -247,10 +247,10 @@ func TestKnownFailuresOfSeveralDefinitions(t *testing.T) {
 	const id = requirement.WebhookResponseUID
 	p := &Plan{kinds: make([]corpus.Corpus, 2), known: map[requirement.ID]string{id: "issue 12"}}
 	for name, test := range map[string]struct{ verdicts, want []requirement.Verdict }{
-		"it fails for one":    {[]requirement.Verdict{requirement.Failed, requirement.Passed}, []requirement.Verdict{requirement.KnownFailing, requirement.Passed}},
-		"it fails for both":   {[]requirement.Verdict{requirement.Failed, requirement.Failed}, []requirement.Verdict{requirement.KnownFailing, requirement.KnownFailing}},
-		"it passes for both":  {[]requirement.Verdict{requirement.Passed, requirement.Passed}, []requirement.Verdict{requirement.Failed, requirement.Passed}},
-		"it is told for none": {[]requirement.Verdict{requirement.NotApplicable, requirement.NotApplicable}, []requirement.Verdict{requirement.NotApplicable, requirement.NotApplicable}},
+		"it fails for one":   {[]requirement.Verdict{requirement.Failed, requirement.Passed}, []requirement.Verdict{requirement.KnownFailing, requirement.Passed}},
+		"it fails for both":  {[]requirement.Verdict{requirement.Failed, requirement.Failed}, []requirement.Verdict{requirement.KnownFailing, requirement.KnownFailing}},
+		"it passes for both": {[]requirement.Verdict{requirement.Passed, requirement.Passed}, []requirement.Verdict{requirement.Failed, requirement.Passed}},
+		"it is not judged":   {[]requirement.Verdict{requirement.NotApplicable, requirement.NotApplicable}, []requirement.Verdict{requirement.NotApplicable, requirement.NotApplicable}},
 	} {
 		report := &reports.Report{}
 		for _, verdict := range test.verdicts {
@@ -322,7 +322,7 @@ func TestCancelledRun(t *testing.T) {
 		if !report.Interrupted || report.Outcome != reports.Interrupted || report.Error != "" || report.Counts[requirement.Failed]+report.Counts[requirement.Errored] > 0 {
 			t.Errorf("%s: %s with %v and %q", name, report.Outcome, report.Counts, report.Error)
 		}
-		if told := len(report.Results) - report.Counts[requirement.Unknown]; early && told > 0 || !early && (told == 0 || report.Counts[requirement.Unknown] == 0) {
+		if judged := len(report.Results) - report.Counts[requirement.Unknown]; early && judged > 0 || !early && (judged == 0 || report.Counts[requirement.Unknown] == 0) {
 			t.Errorf("%s: got %v", name, report.Counts)
 		}
 	}

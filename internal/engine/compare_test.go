@@ -88,7 +88,7 @@ func TestOtherStages(t *testing.T) {
 	}
 	missing := slices.ContainsFunc(c.Rows, func(r loadgen.Row) bool { return r.Stage == "50 objects" && r.Verdict == compare.Missing })
 	if !missing {
-		t.Error("the stage of the baseline that the run lacks is not told")
+		t.Error("the stage of the baseline that the run lacks is not reported")
 	}
 }
 

@@ -53,10 +53,10 @@ func TestDeployable(t *testing.T) {
 	}
 }
 
-// telling is a cluster that tells what went on in it.
-type telling struct{ *embedded.Cluster }
+// talkative is a cluster that has artifacts.
+type talkative struct{ *embedded.Cluster }
 
-func (telling) Artifacts(_ context.Context, dir string) error {
+func (talkative) Artifacts(_ context.Context, dir string) error {
 	return os.WriteFile(filepath.Join(dir, "server.log"), nil, 0o600)
 }
 
@@ -78,7 +78,7 @@ func TestStart(t *testing.T) {
 				t.Error("the run has no ID")
 			}
 			c, err := embedded.Start(context.WithoutCancel(ctx), embedded.Options{})
-			return telling{c}, err
+			return talkative{c}, err
 		}},
 		CollectArtifacts: func(_ *reports.Report, write func(string) error) error {
 			explained = t.TempDir()
@@ -201,7 +201,7 @@ func TestDefinitionsForAProgram(t *testing.T) {
 	}
 }
 
-// mute is a cluster that tells what went on in it, and whose API server does not answer.
+// mute is a cluster that has artifacts, and whose API server does not answer.
 type mute struct{ cluster.Cluster }
 
 func (mute) Name() string               { return "mute" }

@@ -255,7 +255,7 @@ func (p *DisruptionPlan) disrupt(ctx context.Context, s *session, each func(disr
 	}
 	defer func() { err = errors.Join(err, stop(context.WithoutCancel(ctx))) }()
 	if ctx.Err() != nil {
-		return nil // whoever stopped it knows
+		return nil // the caller stopped it
 	}
 	s.describeCluster(api)
 	p.lab.Progress = s.progress.Note

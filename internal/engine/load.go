@@ -207,7 +207,7 @@ func (t LoadTest) stage(ctx context.Context, client *wire.Client, progress Loadi
 	}
 	if w.JudgeContent && *learnt == nil {
 		if *learnt, err = t.learn(ctx, client, requests); ctx.Err() != nil {
-			return load.Summary{}, nil, nil //nolint:nilerr // whoever stopped it knows
+			return load.Summary{}, nil, nil //nolint:nilerr // the caller stopped it
 		}
 		if err != nil {
 			return load.Summary{}, nil, err
@@ -247,7 +247,7 @@ func (t LoadTest) search(ctx context.Context, client *wire.Client, progress Load
 	}
 	if s.Workload.JudgeContent {
 		if s.Workload.Content, err = t.learn(ctx, client, requests); ctx.Err() != nil {
-			return nil //nolint:nilerr // whoever stopped it knows
+			return nil //nolint:nilerr // the caller stopped it
 		}
 		if err != nil {
 			return err
@@ -340,7 +340,7 @@ const (
 // control measures the control.
 func (t LoadTest) control(ctx context.Context, l *loadgen.Load, repeat int) error {
 	if t.Control == nil || ctx.Err() != nil {
-		return nil //nolint:nilerr // whoever stopped it knows
+		return nil //nolint:nilerr // the caller stopped it
 	}
 	w := t.Profile.Stages[0]
 	w.JudgeContent = false

@@ -24,7 +24,7 @@ func (s *session) leaveOutRefused(ctx context.Context, client *wire.Client) erro
 	all := len(s.recorded.Exchanges)
 	refused := s.recorded.LeaveOutRefused(ctx, client.Send)
 	if refused.Exchanges == 0 || ctx.Err() != nil {
-		return nil //nolint:nilerr // whoever stopped it knows
+		return nil //nolint:nilerr // the caller stopped it
 	}
 	text := fmt.Sprintf("load.recording: %d of %d requests are not sent: they were redacted at %s after they had been converted, and the webhook rejects the redacted ones: %s",
 		refused.Exchanges, all, strings.Join(refused.Paths, ", "), refused.First)

@@ -168,7 +168,7 @@ func (s *session) withCluster(ctx context.Context, wanted bool, use func() error
 		err = errors.Join(err, stop(context.WithoutCancel(ctx)))
 	}()
 	if ctx.Err() != nil {
-		return nil // whoever stopped it knows
+		return nil // the caller stopped it
 	}
 	return use()
 }
@@ -224,7 +224,7 @@ func (s *session) specs(ctx context.Context) (err error) {
 	s.say(s.notes...)
 	for _, kind := range s.kinds {
 		if ctx.Err() != nil {
-			return nil // whoever stopped it knows
+			return nil // the caller stopped it
 		}
 		if err := s.judge(ctx, kind); err != nil {
 			s.collect(ctx, "")

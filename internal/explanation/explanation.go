@@ -112,7 +112,7 @@ func Remedy(r requirement.Requirement) string {
 		}
 	}
 	if r.Binds == requirement.Server {
-		return "No change to a webhook or a definition can fix it: report it to whoever builds the API server, with the report folder."
+		return "No change to a webhook or a definition can fix it: report it to the developers of the API server, with the report folder."
 	}
 	return ""
 }

@@ -1,5 +1,5 @@
 // Package files reads what users name, files of a size that can be worked with; keeps in a file how far something is, so that another run
-// can go on; and makes folders for temporary files that can be told from those of other runs, and found when the process that made them was
+// can go on; and makes folders for temporary files that differ from those of other runs and can be found when the process that made them was
 // killed.
 package files
 

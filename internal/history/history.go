@@ -1,4 +1,4 @@
-// Package history records what clients of an API server did and what they were told, and judges whether one register for each object
+// Package history records what clients of an API server did and what they observed, and judges whether one register for each object
 // explains it: whether every acknowledged write took effect once, between its call and its return, and stayed until another write.
 // It performs no I/O but for the reader or writer that it is given, so a history can be judged again from a file.
 package history
@@ -26,7 +26,7 @@ const (
 	Read   Kind = "read"
 )
 
-// Outcome is what the client of an operation was told.
+// Outcome is the result of an operation for its client.
 type Outcome string
 
 // The outcomes of operations.

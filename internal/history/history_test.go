@@ -186,8 +186,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// simulated lets clients work on objects behind a register that behaves, and returns what they were told: operations take random
-// times and overlap, and some answers are lost, whether or not what was asked for happened.
+// simulated lets clients work on objects behind a register that behaves, and returns their operations, which take random times and
+// overlap. Some answers are lost, whether or not what was asked for happened.
 func simulated(operations, objects, clients int, lost float64) []Operation {
 	random := rand.New(rand.NewPCG(1, 2))
 	states := make([]State, objects)

@@ -10,7 +10,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Violation is something that clients of an object were told that no register can explain.
+// Violation is what clients of an object observed that no register can explain.
 type Violation struct {
 	Object     string      `json:"object"`
 	Operation  Operation   `json:"operation"` // the first that cannot be explained
@@ -131,8 +131,8 @@ type segment struct {
 	earlier    []*Operation // what was done before it; for people
 }
 
-// segments cuts the history of an object where nothing else was under way while somebody was told what is there. Orders before and
-// after have nothing to do with each other, and one thing that is wrong makes one violation.
+// segments cuts the history of an object where its state was read and nothing else was under way. Orders before and after have
+// nothing to do with each other, and one thing that is wrong makes one violation.
 func segments(operations []*Operation, before State) []segment {
 	var all []segment
 	begin, last := 0, int64(math.MinInt64)
@@ -148,7 +148,7 @@ func segments(operations []*Operation, before State) []segment {
 	return all
 }
 
-// leaves returns what is there after an operation, as far as its client was told.
+// leaves returns what is there after an operation, as far as its client knows.
 func (o Operation) leaves() (State, bool) {
 	switch {
 	case o.Outcome == NotFound, o.Outcome == Acknowledged && o.Kind == Delete:

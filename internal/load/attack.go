@@ -28,7 +28,7 @@ type run struct {
 	tally    *tally
 	self     self
 	clock    *clock
-	told     int       // seconds that the watch has been given
+	seconds  int       // that the watch has been given
 	began    time.Time // when request 0 is due
 
 	schedule schedule
@@ -118,7 +118,7 @@ func (r *run) attack() Summary {
 			return r.end()
 		case <-ticker.C:
 			snapshot := r.tally.tick(time.Since(r.began))
-			r.told++
+			r.seconds++
 			if r.watch.Second != nil {
 				r.watch.Second(snapshot)
 			}
@@ -158,7 +158,7 @@ func (r *run) end() Summary {
 		s = s.givenUp()
 	}
 	s.Generator = r.self.found()
-	if n := len(s.Seconds); n > r.told && r.watch.Second != nil { // the last one may be short
+	if n := len(s.Seconds); n > r.seconds && r.watch.Second != nil { // the last one may be short
 		r.watch.Second(Snapshot{Elapsed: s.Elapsed, Requests: s.Requests, Failed: s.Failed(), P99: microseconds(s.Response.ValueAtPercentile(99)), Last: s.Seconds[n-1]})
 	}
 	return s

@@ -37,7 +37,7 @@ func certificate(t *testing.T) (tls.Certificate, []byte) {
 }
 
 // TestWebhooksThatTurnBad has webhooks do well for half of the requests, and badly then. What was good is kept, and what is wrong is
-// told by kind.
+// counted by kind.
 func TestWebhooksThatTurnBad(t *testing.T) {
 	t.Parallel()
 	const clients, requests = 8, 16 // so that all bad ones are sent at once

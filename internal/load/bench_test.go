@@ -81,8 +81,8 @@ func BenchmarkRate(b *testing.B) {
 	}
 }
 
-// BenchmarkLag sends at constant rates and tells how late the requests were, and which share of a core all of it took, the
-// handler included. An iteration is a request.
+// BenchmarkLag sends at constant rates and reports how late the requests were, and which share of a core everything took,
+// including the handler. An iteration is a request.
 func BenchmarkLag(b *testing.B) {
 	for _, rate := range []float64{100, 500, 1000} {
 		b.Run(fmt.Sprintf("rate=%g", rate), func(b *testing.B) {

@@ -12,7 +12,7 @@ import (
 // CostOf finds what a request, each object and, if the stages differ in the size of objects, each kB costs: the plane through the median
 // service times of runs with different batches, each weighted by its own size. Being off by a tenth counts the same for small batches and
 // large ones. It returns nil when there are less than three batches, when the runs differ in more than batches and sizes, when the size of
-// objects goes with the batch so that the two can't be told apart, or when a run says nothing, since it is void, or was stopped, or lost a
+// objects goes with the batch so that the two can't be separated, or when a run says nothing, since it is void, or was stopped, or lost a
 // part, or since the webhook was behind.
 func CostOf(summaries []Summary) *loadgen.Cost {
 	var times, weights []float64
@@ -39,7 +39,7 @@ func CostOf(summaries []Summary) *loadgen.Cost {
 	}
 	costs, explained := regress(parts, times, weights)
 	if math.IsNaN(explained) || math.IsInf(explained, 0) {
-		return nil // all took the same, or nothing tells the parts apart
+		return nil // all took the same, or the parts cannot be separated
 	}
 	c.Fit = explained
 	for i, to := range []*float64{&c.Request, &c.Object, &c.Kilobyte}[:len(costs)] {
@@ -60,7 +60,7 @@ func distinct(values []int) []int {
 }
 
 // regress returns what each part costs, by the least weighted squares, and the share of the variance that this explains. That is NaN if
-// the parts can't be told apart. The library that computes other statistics here would link two megabytes of linear algebra for it.
+// the parts can't be separated. The library that computes other statistics here would link two megabytes of linear algebra for it.
 func regress(parts [][]float64, y, weights []float64) (costs []float64, explained float64) {
 	n := len(parts)
 	equations := make([][]float64, n) // the normal equations, with the right side in the last column

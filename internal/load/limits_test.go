@@ -94,8 +94,7 @@ func TestLimitsOfTheGenerator(t *testing.T) {
 	}
 }
 
-// TestConnections has some open before the first request, and wants the file descriptors back for whoever comes next, such as
-// reports.
+// TestConnections opens some before the first request, and wants the file descriptors back for what comes next, such as reports.
 func TestConnections(t *testing.T) {
 	opened, closed := make(chan struct{}, 1000), make(chan struct{}, 1000)
 	var first sync.Once

@@ -175,7 +175,7 @@ func TestTimesCountFromDue(t *testing.T) {
 	}
 }
 
-func TestStopsWhenTold(t *testing.T) {
+func TestStopsWithContext(t *testing.T) {
 	client := connect(t, webhook.Handler())
 	ctx, cancel := context.WithCancel(t.Context())
 	w := workload()

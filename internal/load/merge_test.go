@@ -26,10 +26,10 @@ func canceled(t *testing.T) context.Context {
 	return ctx
 }
 
-// event is something that a tally is told.
+// event is something that a tally counts.
 type event struct {
-	second int // in which it is told
-	tell   func(all *tally, request uint64)
+	second int // in which it happens
+	count  func(all *tally, request uint64)
 }
 
 // TestMergedIsTheSame measures the same once with one tally, and once with several among which it is divided by chance.
@@ -51,8 +51,8 @@ func TestMergedIsTheSame(t *testing.T) {
 		for second := range seconds {
 			for _, e := range events {
 				if e.second == second {
-					e.tell(one, request)
-					e.tell(parts[rapid.IntRange(0, of-1).Draw(t, "by")], request)
+					e.count(one, request)
+					e.count(parts[rapid.IntRange(0, of-1).Draw(t, "by")], request)
 					request++
 				}
 			}
@@ -123,7 +123,7 @@ func drawn(t *rapid.T, seconds int, began time.Time) event {
 	}}
 }
 
-// differ tells what two summaries differ in, if they do.
+// differ says what two summaries differ in, if they do.
 func differ(a, b Summary) string {
 	for name, pair := range map[string][2]*hdrhistogram.Histogram{
 		"response": {a.Response, b.Response}, "service": {a.Service, b.Service}, "lag": {a.Lag, b.Lag},
@@ -308,7 +308,7 @@ func TestMergedFindings(t *testing.T) {
 	}
 }
 
-// TestMergedLateness is void when more than the share of all requests was late, whoever sent them.
+// TestMergedLateness is void when more than the share of all requests was late, no matter which generator sent them.
 func TestMergedLateness(t *testing.T) {
 	t.Parallel()
 	for late, want := range map[uint64]bool{3: false, 4: true} {

@@ -82,7 +82,7 @@ type Summary struct {
 	Workload Workload      `json:"-"`
 	Began    time.Time     `json:"began"`
 	Elapsed  time.Duration `json:"elapsedNanoseconds"` // from the first due request to the last response, or to where it was stopped
-	Partial  bool          `json:"partial"`            // stopped before its end by whoever asked for it, or without the parts in Lost
+	Partial  bool          `json:"partial"`            // stopped by the caller before its end, or without the parts in Lost
 	Lost     []Lost        `json:"-"`                  // parts of a shared workload that are in no figure
 	Workers  int           `json:"-"`                  // generators that shared the workload, those in Lost among them; 0 when none did
 	Protocol string        `json:"protocol"`           // of the first response, such as HTTP/1.1
@@ -144,7 +144,7 @@ func (s Summary) VoidReason() string {
 // saturated is the share of the cores above which the generator itself kept them busy.
 const saturated = 0.8
 
-// busy says what made requests late, as far as the generator can tell, and what to do.
+// busy says what made requests late, as far as the generator knows, and what to do.
 func (s Summary) busy() string {
 	g := s.Generator
 	if g.ProcessorSeconds == 0 || s.Elapsed <= 0 {
@@ -290,7 +290,7 @@ func (t times) add(other times) {
 // tally adds up measurements. It is safe for use by many goroutines.
 type tally struct {
 	encodes bool  // the histogram of each second
-	all     times // without those of the second that runs; only whoever calls tick and summary uses it
+	all     times // without those of the second that runs; only the caller of tick and summary uses it
 
 	mu     sync.Mutex
 	last   time.Time // until when the run lasted

@@ -67,7 +67,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// TestRecordedTimes sends each request once, when it is due, whoever shares them.
+// TestRecordedTimes sends each request once, when it is due, however many generators share them.
 func TestRecordedTimes(t *testing.T) {
 	t.Parallel()
 	ms := time.Millisecond
@@ -493,7 +493,7 @@ func TestCost(t *testing.T) {
 		together[i].Workload.Bytes, together[i].Objects, together[i].BytesOut = 1+i%2, 1, 1000
 	}
 	if c := CostOf(together); c != nil {
-		t.Errorf("objects whose size can't be told from the batch make %+v", c)
+		t.Errorf("objects whose size can't be separated from the batch make %+v", c)
 	}
 	if c := CostOf([]Summary{run(1, 500), run(10, 500), run(100, 500)}); c != nil {
 		t.Errorf("equal times make %+v", c)

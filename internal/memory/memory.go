@@ -83,8 +83,8 @@ const (
 	longGrowth       = time.Minute
 )
 
-// Of returns how the memory went; nil if there are too few samples of the program that ran at the end. Of each time it is told how many
-// conversions there had been.
+// Of returns how the memory went; nil if there are too few samples of the program that ran at the end. The number of conversions until
+// a time is given by a function.
 func Of(samples []Sample, conversions func(at time.Duration) float64) *Trend {
 	samples = lastStart(samples)
 	if len(samples) < blocks*leastSamples {

@@ -9,8 +9,8 @@ import (
 // TestLines cuts what is written into lines.
 func TestLines(t *testing.T) {
 	t.Parallel()
-	var told []string
-	w := &Lines{Tell: func(line string) { told = append(told, line) }}
+	var lines []string
+	w := &Lines{Tell: func(line string) { lines = append(lines, line) }}
 	for _, text := range []string{"a", "b\n\nc", "\nd"} {
 		if n, err := io.WriteString(w, text); n != len(text) || err != nil {
 			t.Error(n, err)
@@ -18,7 +18,7 @@ func TestLines(t *testing.T) {
 	}
 	w.Flush()
 	w.Flush()
-	if want := []string{"ab", "", "c", "d"}; !slices.Equal(told, want) {
-		t.Errorf("got %q, want %q", told, want)
+	if want := []string{"ab", "", "c", "d"}; !slices.Equal(lines, want) {
+		t.Errorf("got %q, want %q", lines, want)
 	}
 }

@@ -58,7 +58,7 @@ func collected() (times, live uint64) {
 	return of[0].Value.Uint64(), of[1].Value.Uint64()
 }
 
-// raiseLimit has the limit of memory follow what stays in use, which it looks at every so often, until it is told to stop.
+// raiseLimit has the limit of memory follow what stays in use, which it looks at every so often, until stop is called.
 func raiseLimit(every time.Duration, collected func() (times, live uint64)) (stop func()) {
 	done := make(chan struct{})
 	var watching sync.WaitGroup

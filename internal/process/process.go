@@ -37,7 +37,7 @@ type Options struct {
 // Process is a child process with all that it has started. Its methods are safe for concurrent use.
 type Process struct {
 	Input  io.WriteCloser // see Options; Stop closes it
-	Output *os.File       // see Options; whoever reads it closes it
+	Output *os.File       // see Options; its reader closes it
 
 	command    *exec.Cmd
 	tree       tree

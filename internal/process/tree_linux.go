@@ -20,7 +20,7 @@ type tree struct {
 	marker string // NAME=value
 }
 
-// stat is what /proc/PID/stat tells of a process.
+// stat is what /proc/PID/stat says about a process.
 type stat struct {
 	id, parent, group, session int
 	zombie                     bool
@@ -43,7 +43,7 @@ func (t tree) signal(signal syscall.Signal) {
 		if err != nil {
 			continue
 		}
-		// The handle is of whoever has the ID now, so it may be another process by now.
+		// The handle is that of the process that has the ID now, which may be another one.
 		if now, found := look(member.id); found && now.started == member.started {
 			handle.Signal(signal) //nolint:errcheck // it fails for those that are gone
 		}

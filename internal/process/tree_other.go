@@ -18,7 +18,7 @@ func ownGroup() *syscall.SysProcAttr { return nil }
 // killWithParent does nothing: the system has nothing of that sort.
 func killWithParent(*syscall.SysProcAttr) {}
 
-// alive is false: whoever asks has waited for the process.
+// alive is false: the caller has waited for the process.
 func (t tree) alive() bool { return false }
 
 // signal sends a signal to the process. Only SIGKILL is known here.

@@ -12,7 +12,7 @@ func (k *kind) target(version string) string {
 	return fmt.Sprintf("%s.%s.%s", k.plural, version, k.group)
 }
 
-// in is how kubectl is told the namespace of an object.
+// in returns the arguments of kubectl for an object: its name, and its namespace if it has one.
 func (k *kind) in(object string) string {
 	namespace, name := split(object)
 	if !k.scoped {

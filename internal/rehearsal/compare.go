@@ -17,7 +17,7 @@ import (
 type comparison struct {
 	when    string // with what: before or after the upgrade
 	content requirement.ID
-	pruned  requirement.ID // for what the schema does not have any more; empty where that is told elsewhere
+	pruned  requirement.ID // for what the schema does not have any more; empty where that is reported elsewhere
 	now     *side          // whose schemas hold
 	did     string         // what was done, such as "after the upgrade"
 	losses  bool           // what is added does not matter

@@ -101,8 +101,8 @@ type judged struct {
 	worst      requirement.Verdict // of what was found; Unknown if nothing was
 	skipped    string              // why it was not tried
 	blocked    string              // why it could not be tried everywhere
-	explained  string              // the requirements for which what was found is told instead; empty if all of it is told here
-	why        string              // they tell it
+	explained  string              // the requirements for which what was found is reported instead; empty if all of it is reported here
+	why        string              // it is reported there
 	immaterial bool
 	errored    error
 	step       string
@@ -159,7 +159,7 @@ func (r *record) half(id requirement.ID, k *kind, why string) {
 	r.each(id, k, func(j *judged) { j.blocked = why })
 }
 
-// explain notes that something was found of a requirement that others tell, and why they do.
+// explain notes that something was found of a requirement that is reported for others, and why.
 func (r *record) explain(id requirement.ID, k *kind, by, why string) {
 	r.each(id, k, func(j *judged) { j.explained, j.why = cmp.Or(j.explained, by), cmp.Or(j.why, why) })
 }
@@ -249,7 +249,7 @@ func (r *record) forget(id requirement.ID, k *kind, why string) {
 	}
 }
 
-// yield takes back what was found of a requirement, since others tell it.
+// yield takes back what was found of a requirement, since it is reported for others.
 func (r *record) yield(id requirement.ID, k *kind, by, why string) {
 	tried := map[*judged]int{}
 	for _, j := range r.everywhere(id, k) {
@@ -310,7 +310,7 @@ func (k *kind) schemaOf(version string) *corpus.Schema {
 	return nil
 }
 
-// more notes that there are more objects of a cause than were told, of which the message contains a text.
+// more notes that a cause whose message contains a text has more objects than were reported.
 func (r *record) more(id requirement.ID, k *kind, version, text string, objects int) {
 	for _, c := range r.findingsOf(id, k) {
 		if c.Version == version && strings.Contains(c.Message, text) {

@@ -84,14 +84,14 @@ func (r *record) subjectOf(k *kind) string {
 	return strings.TrimPrefix(strings.TrimSuffix(r.subject+": "+name, ": "), ": ")
 }
 
-// mostTold is how many causes the reason of a verdict tells.
-const mostTold = 10
+// mostCauses is how many causes the reason of a verdict names.
+const mostCauses = 10
 
 // reason says what was found.
 func reason(causes []*cause) string {
 	var b strings.Builder
 	for i, c := range causes {
-		if i == mostTold {
+		if i == mostCauses {
 			fmt.Fprintf(&b, "\nand %d more causes, in report.json", len(causes)-i)
 			break
 		}
@@ -103,7 +103,7 @@ func reason(causes []*cause) string {
 	return b.String()
 }
 
-// Told says in lines what a finding is: the object, what happened to it, to how many others, and the commands that show it.
+// Told describes a finding in lines: the object, what happened to it, to how many others, and the commands that show it.
 func Told(f reports.LegFinding) string {
 	var b strings.Builder
 	if f.Name != "" {
@@ -195,7 +195,7 @@ func (r *record) cells(step map[at]*judged) []reports.LegCell {
 		}
 		cell.Found = len(failed)
 		switch {
-		case explained != "" && rank(cell.Verdict) <= rank(requirement.Passed): // not all that was found is told here
+		case explained != "" && rank(cell.Verdict) <= rank(requirement.Passed): // not all that was found is reported here
 			cell.Verdict, cell.Reason = requirement.NotApplicable, "what was found is explained by "+explained
 		case cell.Verdict != requirement.NotApplicable:
 			cell.Reason = ""

@@ -198,7 +198,7 @@ func (l *leg) run(ctx context.Context, api cluster.Cluster) (err error) {
 		{stepBackAgain, l.backAfter},
 	} {
 		if ctx.Err() != nil {
-			return nil // whoever stopped it knows
+			return nil // the caller stopped it
 		}
 		began := time.Now()
 		l.record.begin(step.name)
@@ -211,7 +211,7 @@ func (l *leg) run(ctx context.Context, api cluster.Cluster) (err error) {
 			l.Progress.Stepped(done)
 		}
 		if ctx.Err() != nil {
-			return nil // whoever stopped it knows
+			return nil // the caller stopped it
 		}
 		if isFull(err) {
 			err = errors.New("the etcd of this cluster is full: it takes 2 GiB, and keeps each object as often as it was written; rehearse with fewer objects")

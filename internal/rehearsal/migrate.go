@@ -87,11 +87,11 @@ func (l *leg) proveMigration(ctx context.Context, k *kind) error {
 	for _, f := range verdict.Findings {
 		refused := len(result.Refused) > 0 && (f.Requirement == requirement.MigrationObjectsStored || f.Requirement == requirement.MigrationStoredVersionsExact)
 		if refused {
-			continue // it was told
+			continue // it was reported
 		}
 		object := key(f.Namespace, f.Name)
 		if f.Requirement == requirement.MigrationObjectsContent && l.record.selects(requirement.UpgradeUseRead) {
-			// It is told with the field in the next step, unless it was already.
+			// It is reported with the field in the next step, unless it was already.
 			if differ++; !l.record.brokenFor(by, k, object) {
 				by = requirement.UpgradeUseRead
 			}
@@ -114,7 +114,7 @@ func (l *leg) proveMigration(ctx context.Context, k *kind) error {
 	return nil
 }
 
-// alike says why what was found of another requirement is told by this one.
+// alike says why what was found of another requirement is reported for this one.
 func alike(by requirement.ID) string {
 	return map[requirement.ID]string{
 		requirement.UpgradeWriteNoOp:  "the same change is already reported for writes that change nothing",

@@ -107,7 +107,7 @@ type Plan struct {
 	Progress Progress
 }
 
-// Progress is told how a rehearsal goes on.
+// Progress gets the progress of a rehearsal.
 type Progress interface {
 	// Rehearsing says that a leg begins.
 	Rehearsing(from, to string)

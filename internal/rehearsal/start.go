@@ -59,7 +59,7 @@ func (l *leg) oldWrites(ctx context.Context, k *kind, version, did string) error
 		at, name := l.at(k, version, object)
 		got, err := at.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return nil, nil //nolint:nilerr,nilnil // that it cannot be read was told already
+			return nil, nil //nolint:nilerr,nilnil // that it cannot be read was reported already
 		}
 		_, err = at.Update(ctx, got, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
 		if err != nil && !isUnconverted(err) {
@@ -113,7 +113,7 @@ func (l *leg) start(ctx context.Context) error {
 	case err != nil && !l.newHook.build.Starts():
 		return unreachable(err)
 	case err != nil:
-		return l.tellWhy(ctx, kinds, err)
+		return l.diagnose(ctx, kinds, err)
 	case !l.newHook.build.Starts():
 		l.record.skip(id, nil, true, "the new webhook is already running, so it was not started")
 	default:
@@ -122,8 +122,8 @@ func (l *leg) start(ctx context.Context) error {
 	return nil
 }
 
-// tellWhy finds out whether a program that does not start waits for itself: it does if it starts once its kinds can be read without it.
-func (l *leg) tellWhy(ctx context.Context, kinds []*kind, failed error) error {
+// diagnose finds out whether a program that does not start waits for itself: it does if it starts once its kinds can be read without it.
+func (l *leg) diagnose(ctx context.Context, kinds []*kind, failed error) error {
 	id := requirement.UpgradeWebhookStarts
 	if err := l.newHook.stop(ctx); err != nil {
 		return err
@@ -241,7 +241,7 @@ func (l *leg) read(ctx context.Context) error {
 	return nil
 }
 
-// once takes back what was found of a requirement if all of it was found of others as well, and says why: it is told once.
+// once takes back what was found of a requirement if all of it was found of others as well, and says why: it is reported once.
 func (l *leg) once(k *kind, id requirement.ID, why string, others ...requirement.ID) {
 	found := l.record.findingsOf(id, k)
 	if len(found) == 0 {

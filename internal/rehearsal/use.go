@@ -213,7 +213,7 @@ func (l *leg) readAgain(ctx context.Context, k *kind) error {
 		if err != nil {
 			return err
 		}
-		// What could not be read after the upgrade was told then.
+		// What could not be read after the upgrade was reported then.
 		failures = slices.DeleteFunc(failures, func(f failure) bool { return !k.book.known(page{after, version}, f.object) })
 		for _, by := range []requirement.ID{requirement.UpgradeReadGet, requirement.UpgradeReadList} {
 			if unlisted != nil && l.record.broken(by, k) {
@@ -330,7 +330,7 @@ func (l *leg) collectsFor(ctx context.Context, k *kind, owner, version string) e
 		return fmt.Errorf("creating what %s owns: %w", owner, err)
 	}
 	if err = at.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && isAbout(err) {
-		return nil // that it cannot be deleted was told
+		return nil // that it cannot be deleted was reported
 	}
 	limit := cmp.Or(l.CollectTimeout, collectTimeout)
 	err = wait.PollUntilContextTimeout(ctx, collectPoll, limit, true, func(ctx context.Context) (bool, error) {

@@ -51,7 +51,7 @@ func (l *leg) ways(ctx context.Context) error {
 	return nil
 }
 
-// noWay leaves it to the step that installs the definitions to tell that they are refused in every way.
+// noWay leaves it to the step that installs the definitions to report that they are refused in every way.
 func (l *leg) noWay(k *kind) {
 	for _, way := range Ways() {
 		if j := l.record.judged[at{wayIDs()[way], k}]; j != nil && j.tried > 0 {

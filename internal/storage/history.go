@@ -18,10 +18,10 @@ import (
 	"github.com/crdconform/crdconform/internal/kube"
 )
 
-// teller tells at which version objects are stored. It goes by what the API server shows of a definition and its objects, since the
-// API never shows the stored version: an object is stored at the version that was the storage version when it was last written.
+// teller determines at which version objects are stored. It goes by what the API server shows of a definition and its objects, since
+// the API never shows the stored version: an object is stored at the version that was the storage version when it was last written.
 type teller struct {
-	bytes    bool      // the stored bytes were read, so nothing is left to tell
+	bytes    bool      // the stored bytes were read, so nothing is left to determine
 	created  time.Time // the definition was
 	only     string    // the storage version, if the definition has never changed
 	segments []segment
@@ -62,7 +62,7 @@ func (t teller) version(o *stored) (string, Basis) {
 // somebody takes the finalizer off. What that definition was is not known.
 func (t teller) precedes(o *stored) bool { return o.CreationTimestamp.Add(margin).Before(t.created) }
 
-// history finds out what there is to tell from.
+// history returns the teller of a definition.
 func (i *inspector) history(ctx context.Context, d *Definition) (teller, error) {
 	t, err := tellerOf(ctx, i.definitions, i.upstream[d])
 	if ctx.Err() != nil {
@@ -74,7 +74,8 @@ func (i *inspector) history(ctx context.Context, d *Definition) (teller, error) 
 	return t, nil
 }
 
-// tellerOf finds out what there is to tell from. The error says why the API server does not tell how the definition was; times may.
+// tellerOf returns the teller of a definition. The error says why the API server does not show earlier states of it; times may still
+// help.
 func tellerOf(ctx context.Context, definitions apiextensionsclient.CustomResourceDefinitionInterface, crd *apiextensionsv1.CustomResourceDefinition) (t teller, err error) {
 	t = teller{storage: kube.StorageVersion(crd), created: crd.CreationTimestamp.Time}
 	if crd.Generation == 1 {
@@ -86,14 +87,14 @@ func tellerOf(ctx context.Context, definitions apiextensionsclient.CustomResourc
 	return t, err
 }
 
-// StoredAt returns a function that tells at which version an object of a definition is stored, or "" if that is not known, from what
-// the API server remembers.
+// StoredAt returns a function that returns the version at which an object of a definition is stored, or "" if that is not known, from
+// what the API server remembers.
 func StoredAt(ctx context.Context, config *rest.Config, crd *apiextensionsv1.CustomResourceDefinition) (func(*metav1.ObjectMeta) string, error) {
 	definitions, err := clientset.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
-	t, _ := tellerOf(ctx, definitions.ApiextensionsV1().CustomResourceDefinitions(), crd) // what is not told is not known
+	t, _ := tellerOf(ctx, definitions.ApiextensionsV1().CustomResourceDefinitions(), crd) // the version is then unknown
 	return func(object *metav1.ObjectMeta) string {
 		version, _ := t.version(&stored{ObjectMeta: *object})
 		return version

@@ -219,7 +219,7 @@ func (j judgement) requested() Finding {
 		f.Text = fmt.Sprintf("%s is still asked for (%s).", v.Name, v.Requests.Basis)
 		f.Mend = "have these clients use " + d.StorageVersion()
 		if v.Requests.Total == 0 {
-			f.Mend += `; "crdconform storage migrate" asks for it too and is counted, and only an audit log tells that from others`
+			f.Mend += `; "crdconform storage migrate" asks for it too and is counted, and only an audit log distinguishes that from other requests`
 		}
 	case v.Requests.Known:
 		f.Text = fmt.Sprintf("No client requested %s (%s).", v.Name, v.Requests.Basis)

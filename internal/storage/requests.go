@@ -220,7 +220,7 @@ type asked struct {
 	subresource, user, program string
 }
 
-// mostAsked is how many different clients are told apart.
+// mostAsked is how many different clients are distinguished.
 const mostAsked = 10000
 
 // event is what is of interest in an event.

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// scripted is a webhook that does with each connection what it is told to. Its requests are what came, byte by byte.
+// scripted is a webhook that serves each connection with a function. Its requests are what came, byte by byte.
 func scripted(t *testing.T, serve func(nth int, c *tls.Conn, from *bufio.Reader)) Endpoint {
 	t.Helper()
 	authority := newAuthority(t)

@@ -91,7 +91,7 @@ func selfSigned(t *testing.T, change func(*x509.Certificate)) (tls.Certificate, 
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// TestHandshakeCertificates has a handshake succeed whatever the certificate is, and tell what API servers think of it.
+// TestHandshakeCertificates has a handshake succeed whatever the certificate is, and return what API servers think of it.
 func TestHandshakeCertificates(t *testing.T) {
 	authority, other := newAuthority(t), newAuthority(t)
 	good := certificateFor(t, authority, "127.0.0.1")
@@ -317,7 +317,7 @@ func TestClientCertificatesStaySecret(t *testing.T) {
 	}
 }
 
-// raw listens and does with every connection as told.
+// raw listens and serves each connection with a function.
 func raw(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -118,8 +118,8 @@ func (l *link) unasked() error {
 	return unaskedError{text}
 }
 
-// socket is a connection that sends a question when it is listened to: only then, what came before and what is the answer can be told
-// apart, and nothing is read in vain.
+// socket is a connection that sends a question when it is listened to: only then, what came before can be separated from the answer,
+// and nothing is read in vain.
 type socket struct {
 	net.Conn
 

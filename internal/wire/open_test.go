@@ -59,7 +59,7 @@ func TestOpen(t *testing.T) {
 		}
 		// One may be open, and not yet known to be idle, when the first request is sent.
 		if d.requests.Load() != 20 || d.connections.Load() > opened+1 || handshakes.Load() != opened {
-			t.Errorf("HTTP/2 %t: %d requests on %d connections, and %d handshakes were told of", http2, d.requests.Load(), d.connections.Load(), handshakes.Load())
+			t.Errorf("HTTP/2 %t: %d requests on %d connections, and %d handshakes were reported", http2, d.requests.Load(), d.connections.Load(), handshakes.Load())
 		}
 	}
 }

@@ -2,5 +2,5 @@
 
 package embedded
 
-// checkLimits looks at nothing: the system has no such limits, or tells of them in another way.
+// checkLimits does nothing: the system has no such limits, or reports them in another way.
 func checkLimits(string) error { return nil }

@@ -382,7 +382,7 @@ func etcdKeepsToItself(t *testing.T, c *Cluster) {
 	}
 }
 
-// TestWatchCache tells an API server with a watch cache from one without by its metrics.
+// TestWatchCache distinguishes an API server with a watch cache from one without by its metrics.
 func TestWatchCache(t *testing.T) {
 	options := inAssets(t)
 	for _, with := range []bool{false, true} {

@@ -14,7 +14,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/redact"
 )
 
-// logs are the logs of the programs: a file for each, and a copy to whoever asked for one.
+// logs are the logs of the programs: a file for each, and a copy if the caller asked for one.
 type logs struct {
 	dir  string
 	also io.Writer // may be nil
@@ -38,7 +38,7 @@ func (l *logs) open(program string) (io.Writer, error) {
 	return &both{file, l}, nil
 }
 
-// both writes to a file, and to whoever asked for a copy.
+// both writes to a file and to the copy of the logs.
 type both struct {
 	file *os.File
 	logs *logs

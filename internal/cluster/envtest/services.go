@@ -136,7 +136,7 @@ func (s *services) serve(from net.Conn) {
 	join(from, to)
 }
 
-// refuse tells the API server why there is no connection. It passes only the status line on to its clients.
+// refuse answers the API server why there is no connection. It passes only the status line on to its clients.
 func refuse(to io.Writer, reason string) {
 	reason = strings.Join(strings.Fields(reason), " ")
 	_, _ = fmt.Fprintf(to, "HTTP/1.1 502 %s\r\nContent-Length: 0\r\n\r\n", reason) // it may be gone

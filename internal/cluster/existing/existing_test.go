@@ -67,7 +67,7 @@ func serves(t *testing.T, listener net.Listener) {
 	}
 }
 
-// TestListenInVain tells what nobody said from what was said wrongly: the former is no reason to stop.
+// TestListenInVain distinguishes an option that is missing from one that is wrong: the former is no reason to stop.
 func TestListenInVain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it starts a kube-apiserver")

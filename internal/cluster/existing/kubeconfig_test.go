@@ -189,7 +189,7 @@ func trusting(server *httptest.Server) func(*api.Config) {
 	}
 }
 
-// TestServersThatWillNotDo has API servers that are away or not what they should be: each is told in a sentence of its own.
+// TestServersThatWillNotDo has API servers that are away or not what they should be: each has a message of its own.
 func TestServersThatWillNotDo(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at once
 	if err != nil {
@@ -231,7 +231,7 @@ func TestServersThatWillNotDo(t *testing.T) {
 			trusting(answering(t, 500, status("InternalError"))),
 			"does not respond like an API server: ",
 		},
-		"another sort of server": {
+		"another kind of server": {
 			trusting(answering(t, 200, "<html>welcome</html>")),
 			"is not a Kubernetes API server: its /version is not JSON",
 		},
@@ -256,7 +256,7 @@ func TestServersThatWillNotDo(t *testing.T) {
 				t.Errorf("got %v, want %s", err, test.want)
 			}
 			if err != nil && strings.Contains(err.Error(), secret) {
-				t.Errorf("the secret is told: %v", err)
+				t.Errorf("the secret is shown: %v", err)
 			}
 		})
 	}

@@ -335,17 +335,17 @@ func TestRemainsOfAKilledRun(t *testing.T) {
 		t.Errorf("found\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 
-	told := 0
+	reported := 0
 	began := time.Now()
 	left := cleaner.Remove(t.Context(), found, func(l Leftover, err error) {
-		told++
+		reported++
 		if err != nil {
 			t.Errorf("%s: %v", l, err)
 		}
 	})
 	t.Logf("removed in %s", time.Since(began).Round(time.Millisecond))
-	if left != 0 || told != len(found) {
-		t.Errorf("%d are left, and %d were told of", left, told)
+	if left != 0 || reported != len(found) {
+		t.Errorf("%d are left, and %d were reported", left, reported)
 	}
 	for _, name := range names {
 		_, err := s.definitions.Get(t.Context(), name, metav1.GetOptions{})
@@ -381,7 +381,7 @@ func TestCleaningWithTheRightsOfTheManifest(t *testing.T) {
 	controlled := s.controlled(t, "limited")
 	cleaner := s.cleaner(t, s.kubeconfig(t, s.as("cleaning")))
 
-	// Without any right, what cannot be looked for is told.
+	// Without any right, what cannot be looked for is reported.
 	_, unlisted, err := cleaner.Find(t.Context(), "limited")
 	ours := 0
 	for _, u := range unlisted {

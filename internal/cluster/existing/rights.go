@@ -58,7 +58,7 @@ func Rights(options Options) []Right {
 		}
 		return rights
 	}
-	// Whoever is known to the API server may ask for these, unless that right was removed.
+	// All authenticated users may ask for these, unless that right was removed.
 	group := (&Cluster{options: options}).Domain()
 	rights := []Right{{Verb: "get", Path: "/version"}, {Verb: "get", Path: "/apis"}, {Verb: "get", Path: "/apis/" + group}}
 	if options.ReadOnly {

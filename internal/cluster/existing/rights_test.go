@@ -150,8 +150,8 @@ func missingIsNamed(t *testing.T, tried int) {
 	})
 }
 
-// TestMissingRightsAreToldTogether has those of a resource told in one breath.
-func TestMissingRightsAreToldTogether(t *testing.T) {
+// TestMissingRightsOfAResource lists those of a resource together.
+func TestMissingRightsOfAResource(t *testing.T) {
 	t.Parallel()
 	widgets := foreignDefinition("widgets.example.org")
 	widgets.Spec.Names.Plural, widgets.Spec.Group = "widgets", "example.org"

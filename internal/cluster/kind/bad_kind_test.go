@@ -76,7 +76,7 @@ func TestImageThatIsNotThere(t *testing.T) {
 	}
 }
 
-// clusters are those that there are, whoever made them.
+// clusters returns all clusters on this machine, including those of others.
 func clusters(ctx context.Context) ([]string, error) {
 	_, all, err := asked(ctx, "")
 	if err != nil {

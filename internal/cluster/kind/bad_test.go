@@ -265,7 +265,7 @@ func TestOfAnotherProgram(t *testing.T) {
 	}
 }
 
-// TestUnlabelledNodes has a cluster whose node was killed before it was told its label, of which the run has left a kubeconfig; one of
+// TestUnlabelledNodes has a cluster whose node was killed before it got its label, of which the run has left a kubeconfig; one of
 // which nothing is known; and one that cannot be looked at.
 func TestUnlabelledNodes(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())

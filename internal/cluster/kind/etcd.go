@@ -68,7 +68,7 @@ func (e *etcd) close() error {
 }
 
 // openEtcd connects to the etcd beside the API server: directly where this machine reaches the node, or else by a forwarding
-// through the API server. A configuration may have etcd elsewhere; then whoever looks into storage is told.
+// through the API server. A configuration may have etcd elsewhere; then looking into storage fails.
 func (c *Cluster) openEtcd(ctx context.Context) *etcd {
 	ip, ip6, err := c.control.IP()
 	if err != nil {

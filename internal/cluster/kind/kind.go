@@ -440,9 +440,9 @@ func kept(archive io.Reader) (*os.File, func(), error) {
 	return file, remove, nil
 }
 
-// untilDone is a reader that fails once a context has ended, which makes whoever reads it give up.
+// untilDone is a reader that fails once a context has ended, so that its user gives up.
 type untilDone struct {
-	ctx context.Context //nolint:containedctx // a reader has no other way to be told
+	ctx context.Context //nolint:containedctx // a reader has no other way to be interrupted
 	io.Reader
 }
 

@@ -68,7 +68,7 @@ func startProgram(path string, log io.Writer) (*program, error) {
 	return p, nil
 }
 
-// begin tells the program how to run, and learns where the API server is.
+// begin gives the program its options, and learns where the API server is.
 func (p *program) begin(ctx context.Context, o order) error {
 	var g greeting
 	if err := p.say(ctx, o, &g); err != nil {
@@ -92,7 +92,7 @@ func (p *program) route(ctx context.Context, r route) error {
 	return nil
 }
 
-// say tells the program something and reads the answer.
+// say sends the program something and reads the answer.
 func (p *program) say(ctx context.Context, what, answer any) error {
 	said := make(chan error, 1)
 	go func() {

@@ -45,7 +45,7 @@ func NewRouter(client kubernetes.Interface, run string, arrive, refuse Await) *R
 
 // Route makes calls to a port of a service go to an address, <host>:<port> with an IP address as host, in place of where they
 // went before. The namespace is made if there is none. With an empty address calls are refused. The service stays until Close
-// all the same: if another took its place, those who are late to know of that would reach whoever gets the old address. A
+// all the same: if another took its place, clients that learn of that late would reach the next owner of the old address. A
 // service that was created by others is an error.
 func (r *Router) Route(ctx context.Context, namespace, name string, port int32, address string) error {
 	r.mu.Lock()

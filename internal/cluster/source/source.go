@@ -16,7 +16,7 @@ type Source struct {
 	// What is brought up, in words, such as "a kind cluster".
 	What string
 
-	// Begins is what Start does, for whoever waits: "starting" and What if empty.
+	// Begins is what Start does, for users who wait: "starting" and What if empty.
 	Begins string
 
 	// Labels reports whether what the run creates there gets cluster.RunLabel, since it may outlive the run.

@@ -8,7 +8,7 @@
 //
 // # What is proved
 //
-// The repeats of a run tell how much they differ from each other. They do not tell how much the run differs as a whole from
+// The repeats of a run show how much they differ from each other. They do not show how much the run differs as a whole from
 // another of the same build, made an hour later beside other neighbours, or on another machine. To compare the repeats alone
 // would take that for a regression. So each repeat measures a control as well: a target that is the same in all runs and does
 // the same work under the same load, such as the reference webhook, right before or after the webhook itself. What the control
@@ -22,8 +22,8 @@
 // correction of Holm (1979, "A Simple Sequentially Rejective Multiple Test Procedure"). It is less than 1 of 1,000 where
 // repeats differ by no more than the limit. TestSelfComparisons has the numbers, TestRegressionsAreFound has what is found.
 //
-// Nothing here can tell that a control answers at ease while the webhook, close to what it can do at all, is brought to a
-// standstill by a slightly slower machine. Rates should be well below saturation, or measure it.
+// Nothing here detects that a slightly slower machine brings a webhook near saturation to a standstill while the control has
+// capacity to spare. Rates should be well below saturation, or measure it.
 package compare
 
 import (

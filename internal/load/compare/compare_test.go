@@ -403,7 +403,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestTextTellsThatItCannotBeWritten(t *testing.T) {
+func TestTextCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	if err := WriteText(full{}, report(t)); err == nil || !strings.Contains(err.Error(), "writing the comparison") {
 		t.Errorf("got %v", err)

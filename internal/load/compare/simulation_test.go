@@ -96,7 +96,7 @@ func TestSelfComparisons(t *testing.T) {
 		{"noisy neighbours", world{noise: 0.10, control: 0.10, residual: 0.02, tail: 0.20, drift: 0.10, depends: 1, seed: 4}, 1, times / 50},
 		{"two machines", world{noise: 0.05, control: 0.03, residual: 0.01, tail: 0.05, drift: 0.03, depends: 1.5, other: 0.5, seed: 5}, 1, times / 10},
 		{"all is noise", world{noise: 0.50, control: 0.50, residual: 0.01, tail: 0.05, drift: 0.03, depends: 1, seed: 6}, 1, 0},
-		// What only the webhook does by chance cannot be told from a regression but by the level of the test.
+		// Only the level of the test distinguishes what the webhook alone does by chance from a regression.
 		{"a webhook of moods", world{noise: 0.50, control: 0.03, residual: 0.01, drift: 0.03, depends: 1, seed: 7}, alpha * times, 0},
 	} {
 		for _, n := range []int{6, enoughRepeats} {

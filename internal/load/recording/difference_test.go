@@ -166,7 +166,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestListMaps compares items by their keys, whatever their order, and tells one that was added once.
+// TestListMaps compares items by their keys, whatever their order, and reports an added one once.
 func TestListMaps(t *testing.T) {
 	t.Parallel()
 	questions := about(t, 0)
@@ -244,7 +244,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestChance wants what the first webhook answers otherwise each time to be told apart from what the second one changed.
+// TestChance wants what the first webhook answers differently each time to be kept apart from what the second one changed.
 func TestChance(t *testing.T) {
 	t.Parallel()
 	questions := about(t, 0)
@@ -421,7 +421,7 @@ func TestRedactionIsTheReason(t *testing.T) {
 	}
 }
 
-// TestFailuresOfBoth tells what fails on both sides, which is no difference.
+// TestFailuresOfBoth reports what fails on both sides, which is no difference.
 func TestFailuresOfBoth(t *testing.T) {
 	t.Parallel()
 	failing := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

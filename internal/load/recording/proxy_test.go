@@ -367,7 +367,7 @@ func TestProxyOutlivesTheRecording(t *testing.T) {
 	}
 }
 
-// BenchmarkProxy tells what the proxy adds to an exchange.
+// BenchmarkProxy measures what the proxy adds to an exchange.
 func BenchmarkProxy(b *testing.B) {
 	behind := httptest.NewTLSServer(webhook.Handler())
 	defer behind.Close()

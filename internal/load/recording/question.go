@@ -30,8 +30,7 @@ func Recorded(r *Recording) []Question {
 	return questions
 }
 
-// styles are those of the objects that questions are about. Objects that are as big as can be would take long and tell little
-// more.
+// styles are those of the objects that questions are about. Objects of the largest size would take long and show little more.
 func styles() []corpus.Style {
 	return []corpus.Style{corpus.Plain, corpus.Text, corpus.Integers, corpus.Zeros, corpus.Nulls}
 }

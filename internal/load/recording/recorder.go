@@ -163,8 +163,8 @@ func (r *Recorder) write(raw []byte) error {
 	return r.zip.Flush()
 }
 
-// Close ends the recording and tells what became of it. Exchanges that come later are not in it. The writer stays open. To close
-// it again does nothing more.
+// Close ends the recording and returns its summary. Exchanges that come later are not in it. The writer stays open. Closing it
+// again does nothing.
 func (r *Recorder) Close() Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()

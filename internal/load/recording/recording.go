@@ -5,9 +5,9 @@
 // A recording is JSON, one value a line, as a whole compressed by gzip or not. The first line is the header, each other one an
 // exchange. Of HTTP headers nothing but the content type is kept, so no credentials of the transport are in it.
 //
-// Converted objects are compared by what they mean, as package corpus does. What a webhook answers otherwise each time it is
-// asked differs by chance, and is told apart from the rest. So is what may come of asking with redacted values: a recording has
-// the answer to the request as it was.
+// Converted objects are compared by what they mean, as package corpus does. What a webhook answers differently each time differs
+// by chance, and is kept apart from the rest. So is what may be due to redacted values: a recording has the answer to the
+// original request.
 package recording
 
 import (

@@ -238,7 +238,7 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s: %+v", name, summary)
 		}
 		if o.MaxBytes > 0 && (int64(len(file)) > o.MaxBytes || int64(len(file)) < o.MaxBytes/2) || summary.Bytes != int64(len(file)) {
-			t.Errorf("%s: %d bytes are written and %d told", name, len(file), summary.Bytes)
+			t.Errorf("%s: %d bytes are written and %d reported", name, len(file), summary.Bytes)
 		}
 		if len(stopped) != 1 || !errors.Is(stopped[0], ErrFull) {
 			t.Errorf("%s: stopped by %v", name, stopped)
@@ -273,7 +273,7 @@ func (d *disk) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestFullDisk fills the disk at one byte in seven, and so at all sorts of places.
+// TestFullDisk fills the disk at every seventh byte.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	all := exchanges()

@@ -13,7 +13,7 @@ import (
 const askers = 8
 
 // Refused are exchanges whose request a webhook refuses that was not refused when it was recorded. Since it was redacted in
-// between, nobody can tell whether the webhook is to blame.
+// between, it is unknown whether the webhook is to blame.
 type Refused struct {
 	Exchanges int
 	Paths     []string // at which they were redacted

@@ -39,7 +39,7 @@ type cluster struct {
 	config *rest.Config
 
 	refuse func(r *http.Request) *apierrors.StatusError // what a request is refused with, if it is
-	lose   func(r *http.Request) bool                   // whether what comes of a request is not told; may be nil
+	lose   func(r *http.Request) bool                   // whether the response to a request is lost; may be nil
 
 	// container is what runs in the pod of an index, instead of a worker, if there is something.
 	container map[int]func(ctx context.Context, p *pod) int

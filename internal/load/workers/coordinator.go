@@ -39,12 +39,12 @@ type coordinator struct {
 	members  []*member
 	events   chan event
 	orders   []time.Time // when each was given, from the first
-	renewed  time.Time   // when workers were told last that somebody is there
+	renewed  time.Time   // when the lease of workers was last renewed
 	started  time.Time   // when the workload begins; zero before that is known
 	stopping bool
 
 	// What was passed to the watch so far.
-	told             int // seconds
+	seconds          int
 	requests, failed uint64
 	response         *hdrhistogram.Histogram
 }
@@ -55,8 +55,8 @@ type member struct {
 	giveUp   func(cause error)
 	cause    func() error // why the worker was given up; nil if it was not
 	ready    bool
-	told     bool // to start, as far as the coordinator knows
-	acked    bool // it said so itself
+	ordered  bool // to start, as far as the coordinator knows
+	acked    bool // it confirmed the order
 	ended    bool
 	err      error  // why it did not end with success
 	words    string // first line that is no message
@@ -82,7 +82,7 @@ func newCoordinator(l Load, workers Workers, lead time.Duration, watch load.Watc
 
 // run returns when all workers have ended or were given up.
 func (c *coordinator) run(ctx context.Context) (load.Summary, error) {
-	apart := context.WithoutCancel(ctx) // workers are told to stop, and given time to
+	apart := context.WithoutCancel(ctx) // workers are ordered to stop, and given time to
 	for index, m := range c.members {
 		given, giveUp := context.WithCancelCause(apart)
 		defer giveUp(nil)
@@ -168,30 +168,30 @@ func (c *coordinator) repeat(ctx context.Context) {
 	}
 }
 
-// tell sends an order to all workers at the same time. A worker that cannot receive the order to start is given up: it would wait
-// forever.
+// send gives an order to all such workers at the same time. A worker that cannot receive the order to start is given up: it would
+// wait forever.
 func (c *coordinator) send(ctx context.Context, o order, which func(*member) bool) {
 	c.orders = append(c.orders, time.Now())
 	o.Number = len(c.orders)
 	line, unwritten := json.Marshal(o)
 	within, cancel := context.WithTimeout(ctx, c.lead)
 	defer cancel()
-	var telling sync.WaitGroup
+	var sending sync.WaitGroup
 	for index, m := range c.members {
 		if m.ended || !which(m) {
 			continue
 		}
-		telling.Go(func() {
+		sending.Go(func() {
 			err := errors.Join(unwritten, c.workers.Send(within, index, line))
 			switch {
 			case err == nil:
-				m.told = true
-			case !m.told && !o.Stop:
+				m.ordered = true
+			case !m.ordered && !o.Stop:
 				m.giveUp(fmt.Errorf("could not start it: %w", err))
 			}
 		})
 	}
-	telling.Wait()
+	sending.Wait()
 }
 
 // impatient gives up workers that are overdue.
@@ -297,8 +297,8 @@ func (c *coordinator) progress() {
 		var seconds []load.Second
 		for _, m := range c.members {
 			switch {
-			case len(m.seconds) > c.told:
-				seconds = append(seconds, m.seconds[c.told])
+			case len(m.seconds) > c.seconds:
+				seconds = append(seconds, m.seconds[c.seconds])
 			case !m.ended && m.ready && m.result == nil:
 				return
 			}
@@ -310,7 +310,7 @@ func (c *coordinator) progress() {
 		if err != nil {
 			return // each was merged alone when it came, so there is none
 		}
-		c.told++
+		c.seconds++
 		if c.response == nil {
 			c.response = response
 		} else {

@@ -150,7 +150,7 @@ func stage(ctx context.Context, t *testing.T, s *scripts, watch load.Watch) (loa
 	return Run(ctx, s, l, watch)
 }
 
-// TestProgress tells of a second when all workers have, and of the rest when one is lost.
+// TestProgress reports a second when all workers have, and the rest when one is lost.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -165,13 +165,13 @@ func TestProgress(t *testing.T) {
 			return errors.New("exit status 137")
 		}
 		began := time.Now()
-		type told struct {
+		type progress struct {
 			at time.Duration
 			load.Snapshot
 		}
-		var all []told
+		var all []progress
 		s, err := stage(t.Context(), t, &scripts{scripts: []script{measures(0, []int64{1000}, []int64{2000, 3000}, []int64{4000}), dies}}, load.Watch{Second: func(s load.Snapshot) {
-			all = append(all, told{time.Since(began), s})
+			all = append(all, progress{time.Since(began), s})
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -179,7 +179,7 @@ func TestProgress(t *testing.T) {
 		if s.Requests != 4 || s.PartialReason() != "50 % of the requests are missing from all figures: worker 2 of 2: exit status 137" || s.Response.Max() > 4100 {
 			t.Errorf("got %+v", s)
 		}
-		want := []told{
+		want := []progress{
 			{6500 * time.Millisecond, load.Snapshot{Elapsed: time.Second, Requests: 4, P99: 9007 * time.Microsecond}},
 			{16500 * time.Millisecond, load.Snapshot{Elapsed: 2 * time.Second, Requests: 6, P99: 9007 * time.Microsecond}},
 			{16500 * time.Millisecond, load.Snapshot{Elapsed: 3 * time.Second, Requests: 7, P99: 9007 * time.Microsecond}},
@@ -263,7 +263,7 @@ func TestWorkersThatMakeNoSense(t *testing.T) {
 			say(message{Result: r})
 			return nil
 		}), "its measurements of second 1 cannot be used: "},
-		"another sort of histogram": {ready(func(_ context.Context, say func(message)) error {
+		"another kind of histogram": {ready(func(_ context.Context, say func(message)) error {
 			all, r := of([]int64{1})
 			r.Service = larger()
 			say(message{Second: all[0]})
@@ -303,7 +303,7 @@ func TestWorkersThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestOrdersThatDoNotArrive gives up workers that cannot be told to start, and those that do not stop.
+// TestOrdersThatDoNotArrive gives up workers that do not get the order to start, and those that do not stop.
 func TestOrdersThatDoNotArrive(t *testing.T) {
 	t.Parallel()
 	t.Run("start", func(t *testing.T) {
@@ -483,7 +483,7 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// TestLeftBehind tells what could not be removed, beside the figures.
+// TestLeftBehind returns the figures with an error about what could not be removed.
 func TestLeftBehind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -62,8 +62,8 @@ type JobOptions struct {
 // The spec is in Secrets, compressed. Orders are an annotation of each pod, which the kubelet puts into a file in the pod, so
 // workers need no access to the API server, and no port is opened. What workers write is read from the logs of their pods.
 //
-// A Job whose coordinator was killed ends by itself: workers that hear nothing from it for a while stop, those that are not
-// told to start give up, and a Job has a deadline and is deleted some minutes after its end.
+// A Job whose coordinator was killed ends by itself: workers that hear nothing from it for a while stop, those that get no
+// order to start give up, and a Job has a deadline and is deleted some minutes after its end.
 type Job struct {
 	jobs      typedbatchv1.JobInterface
 	secrets   typedcorev1.SecretInterface

@@ -81,7 +81,7 @@ func TestJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	if summary.Requests != 150 || summary.Good != 150 || summary.Partial || len(summary.Seconds) < 2 || last.Requests != 150 {
-		t.Errorf("got %+v; the watch was told %+v last", summary, last)
+		t.Errorf("got %+v; the watch got %+v last", summary, last)
 	}
 	c.empty(t)
 }
@@ -254,7 +254,7 @@ func TestManyWorkers(t *testing.T) {
 	}
 	began, here := time.Now(), make(chan int, n)
 	following, stop := context.WithCancel(t.Context())
-	var follow, tell sync.WaitGroup
+	var follow, send sync.WaitGroup
 	for index := range n {
 		follow.Go(func() {
 			if err := started.Follow(following, index, func([]byte) { here <- index }); err == nil {
@@ -272,13 +272,13 @@ func TestManyWorkers(t *testing.T) {
 	within, cancel := context.WithTimeout(t.Context(), 17*time.Second) // a client that holds itself back takes 18 s for 100 requests
 	defer cancel()
 	for index := range n {
-		tell.Go(func() {
+		send.Go(func() {
 			if err := started.Send(within, index, []byte(`{"number":1}`)); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	tell.Wait()
+	send.Wait()
 	stop()
 	follow.Wait()
 	if err := started.End(t.Context()); err != nil {
@@ -347,7 +347,7 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestUncertain has requests be done of which nobody is told, and the context end in the middle of one. Nothing is left.
+// TestUncertain loses the responses to requests that take effect, and ends the context in the middle of one. Nothing is left.
 func TestUncertain(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/jobs", "/secrets"} {

@@ -42,7 +42,7 @@ type second struct {
 type result struct {
 	load.Summary
 
-	Stopped  bool              `json:"stopped"` // it was told to stop, by whomever
+	Stopped  bool              `json:"stopped"` // before its end, by an order or its context
 	Seconds  int               `json:"seconds"` // that were written before
 	Response string            `json:"response"`
 	Service  string            `json:"service"`

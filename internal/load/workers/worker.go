@@ -41,7 +41,7 @@ type Input struct {
 }
 
 // FromStream reads a spec. The orders are what follows it in the same stream. The worker stops when the stream ends, so that it
-// does not outlive whoever writes it.
+// does not outlive its coordinator.
 func FromStream(ctx context.Context, r io.Reader) (Input, error) {
 	decoder := json.NewDecoder(r)
 	var raw json.RawMessage
@@ -141,9 +141,8 @@ func give(ctx context.Context, orders chan<- order, o order) bool {
 	}
 }
 
-// Work does the part of one worker and writes what it measures. When the context ends or it is told to stop, it writes what
-// there is so far, and so it does when nothing is heard of the coordinator any more. An error says that, or why there is no
-// result.
+// Work does the part of one worker and writes what it measures. When the context ends, it is ordered to stop, or nothing is
+// heard of the coordinator any more, it writes what there is so far. An error says that, or why there is no result.
 func Work(ctx context.Context, index int, in Input, out io.Writer) error {
 	l := in.spec.Load
 	w := load.Split(l.Workload, index, l.Workers)

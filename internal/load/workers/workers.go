@@ -1,8 +1,8 @@
 // Package workers has several generators share one workload, as processes on this machine, as pods of a Job, or wherever
 // else a Launcher can start them, and merges what they measured exactly.
 //
-// A coordinator, Run, gives each worker the same spec. A worker prepares itself and says hello. When all have, they are told
-// when to start, and the workload begins at that moment for all of them, so that their requests interleave as those of one
+// A coordinator, Run, gives each worker the same spec. A worker prepares itself and says hello. When all have, they get the
+// time to start, and the workload begins at that moment for all of them, so that their requests interleave as those of one
 // generator would. Each second a worker writes what came back in it, as a line of JSON, and in the end the rest. Histograms go
 // over the wire whole, in HdrHistogram's own encoding, so that no percentile is ever computed from percentiles.
 //
@@ -109,7 +109,7 @@ func (l Load) validate(watch load.Watch) error {
 const endTimeout = time.Minute
 
 // Run has workers send the load and returns what came of it, as load.Run does for one generator. When the context ends, the
-// workers are told to stop, and what they measured so far is merged. When an error comes with a summary that has requests in
+// workers are ordered to stop, and what they measured so far is merged. When an error comes with a summary that has requests in
 // it, the figures hold, and the error is about what was left behind.
 func Run(ctx context.Context, launcher Launcher, l Load, watch load.Watch) (load.Summary, error) {
 	if err := l.validate(watch); err != nil {

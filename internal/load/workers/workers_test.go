@@ -219,7 +219,7 @@ func TestProcesses(t *testing.T) {
 		t.Errorf("the seconds are %+v", summary.Seconds)
 	}
 	if n := len(snapshots); n == 0 || snapshots[n-1].Requests != 250 || snapshots[n-1].Failed != 250 || snapshots[n-1].P99 == 0 {
-		t.Errorf("the watch was told %+v", snapshots)
+		t.Errorf("the watch got %+v", snapshots)
 	}
 	for n, f := range summary.Findings {
 		if f.Request != uint64(n) || len(f.Files) != 2 || len(f.Files[0].Data) == 0 || len(f.Files[1].Data) == 0 {
@@ -448,7 +448,7 @@ func TestLoadsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestOrphans has whoever started a worker die, which closes the worker's standard input.
+// TestOrphans has the parent of a worker die, which closes the worker's standard input.
 func TestOrphans(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it waits for workers to be given up")

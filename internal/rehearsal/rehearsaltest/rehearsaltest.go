@@ -245,7 +245,7 @@ func Broken(o rehearsal.Outcome) map[requirement.ID]requirement.Verdict {
 	return broken
 }
 
-// Tampered is a cluster between whose clients and API server somebody stands.
+// Tampered is a cluster whose requests a function intercepts.
 type Tampered struct {
 	API
 
@@ -253,7 +253,7 @@ type Tampered struct {
 	Exchange func(r *http.Request, next http.RoundTripper) (*http.Response, error)
 }
 
-// Config returns how to reach the API server past whoever stands between.
+// Config returns how to reach the API server through Exchange.
 func (t Tampered) Config() *rest.Config {
 	config := t.API.Config()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {

@@ -53,10 +53,10 @@ func (o outcome) rate() float64 { return float64(o.Requests) / o.Elapsed.Seconds
 // each is how many microseconds processors worked for a request.
 func (o outcome) each() float64 { return float64(o.Busy.Microseconds()) / float64(o.Requests) }
 
-// percentiles are those that are told.
+// percentiles are those that are reported.
 func percentiles() []float64 { return []float64{50, 90, 95, 99, 99.9} }
 
-// by has a program attack, and returns what it tells.
+// by has a program attack, and returns its outcome.
 func (a attack) by(tb testing.TB, name string) outcome {
 	tb.Helper()
 	p := start(tb, name, a)
@@ -70,7 +70,7 @@ func (a attack) by(tb testing.TB, name string) outcome {
 }
 
 // attackByLoadgen is the program that attacks as crdconform load does. Its job is an attack.
-func attackByLoadgen(ctx context.Context, job *gob.Decoder, tell func(any) error) error {
+func attackByLoadgen(ctx context.Context, job *gob.Decoder, report func(any) error) error {
 	var a attack
 	if err := job.Decode(&a); err != nil {
 		return err
@@ -98,7 +98,7 @@ func attackByLoadgen(ctx context.Context, job *gob.Decoder, tell func(any) error
 	case s.NotSent() > 0:
 		o.Trouble = s.VoidReason()
 	}
-	return tell(o)
+	return report(o)
 }
 
 // workload is the attack in loadgen's words.
@@ -131,7 +131,7 @@ func memory(name string) uint64 {
 }
 
 // attackByVegeta is the program that attacks by vegeta's library, with its default client. Its job is an attack.
-func attackByVegeta(ctx context.Context, job *gob.Decoder, tell func(any) error) error {
+func attackByVegeta(ctx context.Context, job *gob.Decoder, report func(any) error) error {
 	var a attack
 	if err := job.Decode(&a); err != nil {
 		return err
@@ -172,7 +172,7 @@ func attackByVegeta(ctx context.Context, job *gob.Decoder, tell func(any) error)
 	for _, p := range percentiles() {
 		o.Times = append(o.Times, microseconds(times, p))
 	}
-	return tell(o)
+	return report(o)
 }
 
 // rounded writes a time with a precision that fits into a table.

@@ -69,7 +69,7 @@ func newCanned(ctx context.Context, request contract.Request) (*canned, error) {
 }
 
 // serveCanned is the program of that server. Its job is the request.
-func serveCanned(ctx context.Context, job *gob.Decoder, tell func(any) error) error {
+func serveCanned(ctx context.Context, job *gob.Decoder, report func(any) error) error {
 	var request contract.Request
 	if err := job.Decode(&request); err != nil {
 		return err
@@ -78,17 +78,17 @@ func serveCanned(ctx context.Context, job *gob.Decoder, tell func(any) error) er
 	if err != nil {
 		return err
 	}
-	return s.serve(ctx, tell)
+	return s.serve(ctx, report)
 }
 
-// endpoint is what a server tells about itself.
+// endpoint is what a server reports about itself.
 type endpoint struct {
 	URL string
 	CA  []byte // as PEM
 }
 
 // serve serves on a port of its own until the context ends.
-func (s *canned) serve(ctx context.Context, tell func(any) error) error {
+func (s *canned) serve(ctx context.Context, report func(any) error) error {
 	authority, err := pki.NewAuthority("crdconform bench")
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (s *canned) serve(ctx context.Context, tell func(any) error) error {
 	})
 	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
 	defer stop()
-	if err := tell(endpoint{URL: "https://" + inner.Addr().String() + webhook.Path, CA: authority.PEM()}); err != nil {
+	if err := report(endpoint{URL: "https://" + inner.Addr().String() + webhook.Path, CA: authority.PEM()}); err != nil {
 		return err
 	}
 	for {

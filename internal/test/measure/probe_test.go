@@ -44,9 +44,9 @@ func measureOverheads(b *testing.B, service time.Duration, rate float64) []time.
 }
 
 // probeServer is a program that sends at a rate, each request over the connection whose turn it is, and takes the time from
-// the first byte out to the last byte in. Its job is an attack, on a server that is fast enough for its connections. It tells the
-// times.
-func probeServer(ctx context.Context, job *gob.Decoder, tell func(any) error) error {
+// the first byte out to the last byte in. Its job is an attack, on a server that is fast enough for its connections. It reports
+// the times.
+func probeServer(ctx context.Context, job *gob.Decoder, report func(any) error) error {
 	var a attack
 	if err := job.Decode(&a); err != nil {
 		return err
@@ -82,7 +82,7 @@ func probeServer(ctx context.Context, job *gob.Decoder, tell func(any) error) er
 	if err := errors.Join(failures...); err != nil {
 		return err
 	}
-	return tell(slices.Concat(times...))
+	return report(slices.Concat(times...))
 }
 
 // ask sends a request again and again over one connection, and returns how long each took. When no time is given for each, it

@@ -17,15 +17,15 @@ import (
 	"time"
 )
 
-// programVariable tells the test binary which program to be, if it is to be one. What is measured is then alone in its
-// process: neither memory nor processors are shared by what sends and what answers.
+// programVariable names the program that the test binary is to be, if any. What is measured is then alone in its process:
+// sender and server share neither memory nor processors.
 const programVariable = "CRDCONFORM_BENCH_PROGRAM"
 
 // patience is how long a program has to end when nobody listens to it any more, before it is killed.
 const patience = 10 * time.Second
 
-// program reads what it is to do, and tells what it has found out. It is to end when the context does.
-type program func(ctx context.Context, job *gob.Decoder, tell func(any) error) error
+// program reads its job and reports what it has found out. It is to end when the context does.
+type program func(ctx context.Context, job *gob.Decoder, report func(any) error) error
 
 // The names of the programs.
 const (
@@ -84,7 +84,7 @@ func be(name string) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	go func() {
-		_, _ = io.Copy(io.Discard, in) // it ends with whoever started the program, at the latest
+		_, _ = io.Copy(io.Discard, in) // it ends when the parent does, at the latest
 		stop()
 	}()
 	return run(ctx, gob.NewDecoder(bytes.NewReader(job)), gob.NewEncoder(os.Stdout).Encode)
@@ -126,17 +126,16 @@ func start(tb testing.TB, name string, job any) *process {
 	return p
 }
 
-// read reads what the program tells next.
+// read reads the next report of the program.
 func (p *process) read(tb testing.TB, into any) {
 	tb.Helper()
 	if err := p.out.Decode(into); err != nil {
 		p.stop(tb)
-		tb.Fatalf("%s told nothing: %v\n%s", p.name, err, p.errs)
+		tb.Fatalf("%s reported nothing: %v\n%s", p.name, err, p.errs)
 	}
 }
 
-// stop tells the program to end, and waits until it has ended. It returns how long processors worked for it. Calls after the
-// first do nothing.
+// stop ends the program, waits for it, and returns how much processor time it used. Calls after the first do nothing.
 func (p *process) stop(tb testing.TB) time.Duration {
 	tb.Helper()
 	if p.command.ProcessState != nil {

@@ -107,12 +107,12 @@ func size(b *testing.B, c content) int {
 }
 
 // serveReference is the program of the reference webhook. It does not look at its job.
-func serveReference(ctx context.Context, _ *gob.Decoder, tell func(any) error) error {
+func serveReference(ctx context.Context, _ *gob.Decoder, report func(any) error) error {
 	server, err := webhook.Start(ctx, "127.0.0.1:0", webhook.Handler())
 	if err != nil {
 		return err
 	}
-	if err := tell(endpoint{URL: server.URL, CA: server.CA}); err != nil {
+	if err := report(endpoint{URL: server.URL, CA: server.CA}); err != nil {
 		return err
 	}
 	<-ctx.Done()
@@ -124,7 +124,7 @@ func controllerHandler() http.Handler {
 }
 
 // serveController is the program of a webhook that controller-runtime serves. Its job is the directory of the certificate.
-func serveController(ctx context.Context, job *gob.Decoder, tell func(any) error) error {
+func serveController(ctx context.Context, job *gob.Decoder, report func(any) error) error {
 	log.SetLogger(logr.Discard())
 	var dir string
 	if err := job.Decode(&dir); err != nil {
@@ -147,7 +147,7 @@ func serveController(ctx context.Context, job *gob.Decoder, tell func(any) error
 		case <-ticker.C:
 		}
 	}
-	if err := tell(endpoint{URL: "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) + webhook.Path}); err != nil {
+	if err := report(endpoint{URL: "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) + webhook.Path}); err != nil {
 		return err
 	}
 	return <-ended

@@ -11,7 +11,7 @@ import (
 	"github.com/crdconform/crdconform/reports"
 )
 
-// TestVerdicts wants a regression, its absence and what cannot be decided to be told apart.
+// TestVerdicts wants a regression, its absence and an undecided comparison to be distinguished.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	row := func(verdict compare.Verdict) loadgen.Row {

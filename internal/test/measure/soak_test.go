@@ -19,7 +19,7 @@ func measureMemory(b *testing.B) []figures.Claim {
 	b.Helper()
 	const whole = 10 * time.Minute
 	soak := time.Minute
-	if text := os.Getenv(soakVariable); text != "" { //nolint:forbidigo // it is for whoever runs the benchmark
+	if text := os.Getenv(soakVariable); text != "" { //nolint:forbidigo // users set it to run the benchmark for longer
 		var err error
 		if soak, err = time.ParseDuration(text); err != nil || soak < time.Second {
 			b.Fatalf("%s=%s: want a duration of a second or more, such as 10m", soakVariable, text)

@@ -60,7 +60,7 @@ func (s stalls) truth(n int, rate float64, connections int, o overheads) []time.
 // but what has waited is sent and answered all at once, so that requests wait for processors.
 type overheads struct{ even, busy []time.Duration }
 
-// String tells the medians.
+// String returns the medians.
 func (o overheads) String() string {
 	median := func(times []time.Duration) string { return rounded(at(slices.Sorted(slices.Values(times)), 50)) }
 	return fmt.Sprintf("of %s, and of %s after a stall", median(o.even), median(o.busy))
@@ -106,8 +106,8 @@ type stalled struct {
 	Request contract.Request
 }
 
-// serveStalling is the program of that server. When it ends it tells its answers.
-func serveStalling(ctx context.Context, job *gob.Decoder, tell func(any) error) error {
+// serveStalling is the program of that server. When it ends it reports its answers.
+func serveStalling(ctx context.Context, job *gob.Decoder, report func(any) error) error {
 	var todo stalled
 	if err := job.Decode(&todo); err != nil {
 		return err
@@ -135,12 +135,12 @@ func serveStalling(ctx context.Context, job *gob.Decoder, tell func(any) error) 
 			}
 		}
 	}
-	if err := server.serve(ctx, tell); err != nil {
+	if err := server.serve(ctx, report); err != nil {
 		return err
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	return tell(log)
+	return report(log)
 }
 
 // measureStalls compares the response times that loadgen reports of a server that stalls with those in the server's own log, and that
@@ -188,7 +188,7 @@ func measureStalls(b *testing.B) []figures.Claim {
 		}
 		if i == 0 {
 			how = append(how, fmt.Sprintf("%.0f/s for %s over %d connections at most, %s of service, overheads %s", a.Rate, a.Duration, a.Connections, s.Service, beside),
-				"each tool is told of that cap: vegeta by Workers and MaxWorkers, of which it has no end unless it is told, and loadgen by InFlight",
+				"each tool gets that cap: vegeta by Workers and MaxWorkers, which are unlimited by default, and loadgen by InFlight",
 				"wrk knows no rate")
 		}
 		measured = append(measured, figures.Claim{

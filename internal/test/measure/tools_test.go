@@ -53,7 +53,7 @@ func tools(b *testing.B) []tool {
 	hey, wrk := tool{name: "hey"}, tool{name: "wrk"}
 	hey.path, _ = exec.LookPath(hey.name)
 	wrk.path, _ = exec.LookPath(wrk.name)
-	if os.Getenv(installVariable) == "1" { //nolint:forbidigo // it is for whoever runs the benchmark
+	if os.Getenv(installVariable) == "1" { //nolint:forbidigo // users set it to install the tools
 		if hey.path == "" {
 			hey.path = installHey(b)
 		}
@@ -205,18 +205,18 @@ func (t tool) wrk(tb testing.TB, a attack) outcome {
 		seconds := fmt.Sprintf("%.0fs", a.Duration.Seconds())
 		return []string{"-t", strconv.Itoa(min(runtime.NumCPU(), a.Connections)), "-c", strconv.Itoa(a.Connections), "-d", seconds, "--timeout", "30s", "-s", path, a.Endpoint.URL}
 	})
-	var told struct {
+	var result struct {
 		Requests uint64  `json:"requests"`
 		Duration int64   `json:"duration"`
 		Errors   int64   `json:"errors"`
 		Times    []int64 `json:"times"`
 	}
 	_, after, _ := bytes.Cut(out, []byte("JSON"))
-	if err := json.Unmarshal(after, &told); err != nil || told.Errors > 0 {
+	if err := json.Unmarshal(after, &result); err != nil || result.Errors > 0 {
 		tb.Fatalf("wrk: %v\n%s", err, out)
 	}
-	o := outcome{Requests: told.Requests, Busy: busy, Elapsed: time.Duration(told.Duration) * time.Microsecond}
-	for _, us := range told.Times {
+	o := outcome{Requests: result.Requests, Busy: busy, Elapsed: time.Duration(result.Duration) * time.Microsecond}
+	for _, us := range result.Times {
 		o.Times = append(o.Times, time.Duration(us)*time.Microsecond)
 	}
 	return o

@@ -76,7 +76,7 @@ func TestAgreementOfClusters(t *testing.T) {
 	t.Logf("seed %d", seed)
 	for name, watchCache := range map[string]bool{"without watch cache": false, "with watch cache": true} {
 		t.Run(name, func(t *testing.T) {
-			if watchCache && os.Getenv("CRDCONFORM_TEST_WATCH_CACHE") == "" { //nolint:forbidigo // tests are told by it what to do
+			if watchCache && os.Getenv("CRDCONFORM_TEST_WATCH_CACHE") == "" { //nolint:forbidigo // it selects tests
 				t.Skip("it takes as long again, and differs in nothing but a cache: CRDCONFORM_TEST_WATCH_CACHE is not set")
 			}
 			var all []judged

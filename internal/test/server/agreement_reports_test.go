@@ -12,8 +12,8 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// TestAgreementReportsAgree compares what whole runs came to on different clusters. A kind cluster takes minutes, and whoever has run
-// everything on one has a report.
+// TestAgreementReportsAgree compares the results of whole runs on different clusters. A kind cluster takes minutes, so it reads the
+// reports of earlier runs.
 func TestAgreementReportsAgree(t *testing.T) {
 	t.Parallel()
 	const variable = "CRDCONFORM_TEST_REPORTS"

@@ -84,7 +84,7 @@ func watched(b *testing.B, program string, want int, args ...string) (seconds, m
 		b.Fatalf("%v: exit code %d\n%.2000s", err, cmd.ProcessState.ExitCode(), out.String())
 	}
 	if memory == 0 {
-		b.Fatal("this system does not tell how much memory a process has")
+		b.Fatal("this system does not report how much memory a process has")
 	}
 	return time.Since(began).Seconds(), memory
 }

@@ -104,7 +104,7 @@ func measureRuns(b *testing.B) []figures.Claim {
 		page = append(page, float64(html.Size())/1e6)
 		usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 		if !ok {
-			b.Fatal("this system does not tell how much memory a process had")
+			b.Fatal("this system does not report how much memory a process had")
 		}
 		memory = append(memory, float64(usage.Maxrss)/1024) // Linux counts in KiB
 	}

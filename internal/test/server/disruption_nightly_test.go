@@ -26,7 +26,7 @@ func TestDisruptionFrailOtherwiseCaught(t *testing.T) {
 		{"holds-connections", requirement.DisruptionRestartGraceful, "it kept an idle connection after SIGTERM"},
 		{"ends-after-pause", requirement.DisruptionPauseOneSecond, "it exited"},
 		{"reads-definition", requirement.DisruptionDefinitionChanged, "the webhook answered"},
-		{"tells-peers", requirement.DisruptionReplicasOneKilled, "the webhook answered"},
+		{"notifies-peers", requirement.DisruptionReplicasOneKilled, "the webhook answered"},
 		{"asks-leader", requirement.DisruptionReplicasOneKilled, "the webhook answered"},
 		{"greets-in-turn", requirement.DisruptionNetworkHalfOpen, "a new connection got no handshake"},
 	})

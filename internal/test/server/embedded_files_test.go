@@ -40,7 +40,7 @@ func TestEmbeddedStartThatFails(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	if _, err := embedded.Start(ctx, embedded.Options{}); err == nil {
-		t.Error("it started although it was told not to")
+		t.Error("it started although the context was cancelled")
 	}
 	emptyFolder(t, temporary)
 }
@@ -82,7 +82,7 @@ func TestEmbeddedLongPath(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := embedded.Start(ctx, embedded.Options{}); err == nil {
-		t.Error("it started although it was told not to")
+		t.Error("it started although the context was cancelled")
 	}
 	emptyFolder(t, long)
 }

@@ -110,7 +110,7 @@ func loadedDefinition(t *testing.T, o *apiserver.Options) (*apiextensionsv1.Cust
 	return client.ApiextensionsV1().CustomResourceDefinitions().Get(t.Context(), o.Definition.Name(), metav1.GetOptions{})
 }
 
-// It runs by itself: the metrics of an API server are told by the one that was started last in the process.
+// It runs by itself: the metrics in a process are those of the API server that was started last.
 func TestLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it loads an API server")
@@ -304,7 +304,7 @@ func TestLoadWebhookThatConvertsNothing(t *testing.T) {
 // saidAgain reports whether a step is said once more, as it lasts.
 func saidAgain(text string) bool { return strings.Contains(text, " so far") }
 
-// TestLoadWebhookThatBreaks has a webhook fail from some step on. What was measured until then is told, and nothing after it is tried.
+// TestLoadWebhookThatBreaks has a webhook fail from some step on. What was measured until then is reported, and nothing after it is tried.
 func TestLoadWebhookThatBreaks(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

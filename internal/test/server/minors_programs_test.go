@@ -128,7 +128,7 @@ echo program > "$2"
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := p.Build(ctx, minor(28), t.Output()); !errors.Is(err, context.Canceled) {
-		t.Errorf("it was told to stop: %v", err)
+		t.Errorf("the context was cancelled: %v", err)
 	}
 	t.Setenv("PATH", t.TempDir())
 	if _, err := build(minor(28)); err == nil || !strings.Contains(err.Error(), "the go command is required") {

@@ -240,7 +240,7 @@ func TestMinorsDies(t *testing.T) {
 	}
 }
 
-// TestMinorsStartThatFails starts what is no API server, or is told to stop.
+// TestMinorsStartThatFails starts a program that is no API server, or cancels the start.
 func TestMinorsStartThatFails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it waits for an API server")
@@ -268,7 +268,7 @@ func TestMinorsStartThatFails(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if _, err := minors.StartAt(ctx, script("exec cat > /dev/null"), minors.Options{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("it was told to stop while the program said nothing: %v", err)
+		t.Errorf("the start was cancelled while the program said nothing: %v", err)
 	}
 	left, err := os.ReadDir(temporary)
 	if err != nil || len(left) > 0 {

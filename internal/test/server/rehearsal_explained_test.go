@@ -11,9 +11,9 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// TestRehearsalFindingsThatOthersTell rehearses upgrades of which something is found of several requirements, and told of one. The others do not
-// pass, nor do their steps.
-func TestRehearsalFindingsThatOthersTell(t *testing.T) {
+// TestRehearsalExplainedFindings rehearses upgrades in which one problem breaks several requirements and is reported for one of them.
+// The others do not pass, nor do their steps.
+func TestRehearsalExplainedFindings(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("left out by -short: it rehearses upgrades")
@@ -25,14 +25,14 @@ func TestRehearsalFindingsThatOthersTell(t *testing.T) {
 		name   string
 		change func(u *rehearsaltest.Upgrade, migrated *atomic.Bool)
 		broken map[requirement.ID]requirement.Verdict
-		told   map[requirement.ID]string // reasons of requirements that are NotApplicable; empty for those that pass
+		others map[requirement.ID]string // reasons of requirements that are NotApplicable; empty for those that pass
 		steps  map[string]string         // reasons of steps that are NotApplicable; empty for those that pass
 	}{
 		{
 			name:   "every write loses a field",
 			change: func(u *rehearsaltest.Upgrade, _ *atomic.Bool) { u.Releases[1].Converts = losing("v1beta1", always) },
 			broken: failedAll(requirement.UpgradeWriteNoOp),
-			told: map[requirement.ID]string{
+			others: map[requirement.ID]string{
 				proved: "the same change is already reported for writes that change nothing: see upgrade.write.no-op",
 				read:   "the same change is already reported for writes that change nothing: see upgrade.write.no-op",
 			},
@@ -52,7 +52,7 @@ func TestRehearsalFindingsThatOthersTell(t *testing.T) {
 				u.Releases[1].Converts = losing("v1beta1", migrated.Load)
 			},
 			broken: failedAll(read),
-			told:   map[requirement.ID]string{proved: "objects are read differently afterwards: see upgrade.use.read"},
+			others: map[requirement.ID]string{proved: "objects are read differently afterwards: see upgrade.use.read"},
 			steps:  map[string]string{"migrate": elsewhere + "upgrade.use.read"},
 		},
 		{
@@ -63,14 +63,14 @@ func TestRehearsalFindingsThatOthersTell(t *testing.T) {
 					return "", path == "spec.color"
 				}
 			},
-			told:  map[requirement.ID]string{proved: "", read: ""},
-			steps: map[string]string{"migrate": "", "use": ""},
+			others: map[requirement.ID]string{proved: "", read: ""},
+			steps:  map[string]string{"migrate": "", "use": ""},
 		},
 		{
 			name:   "the new webhook loses a field wherever it runs",
 			change: func(u *rehearsaltest.Upgrade, _ *atomic.Bool) { u.Releases[1].Converts = losing("v1", always) },
 			broken: tolerated(failedAll(requirement.UpgradeReadContent, requirement.UpgradeWriteNoOp), requirement.UpgradeBackContent),
-			told:   map[requirement.ID]string{requirement.UpgradeWebhookOldDefinitions: "the same is already reported for the new release alone: see upgrade.read.content"},
+			others: map[requirement.ID]string{requirement.UpgradeWebhookOldDefinitions: "the same is already reported for the new release alone: see upgrade.read.content"},
 			steps:  map[string]string{"new webhook": elsewhere + "upgrade.read.content"},
 		},
 		{
@@ -79,7 +79,7 @@ func TestRehearsalFindingsThatOthersTell(t *testing.T) {
 				redefined([]string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)}, []string{widgetVersion("v1beta1", "served stored", "size: {type: string}"), widgetVersion("v1", "served", gaFields)})(u)
 			},
 			broken: failedAll(requirement.UpgradeReadPruned),
-			told:   map[requirement.ID]string{requirement.UpgradeReadContent: "what differs was dropped at the version at which it is stored: see upgrade.read.pruned"},
+			others: map[requirement.ID]string{requirement.UpgradeReadContent: "what differs was dropped at the version at which it is stored: see upgrade.read.pruned"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -92,8 +92,8 @@ func TestRehearsalFindingsThatOthersTell(t *testing.T) {
 				if broken[r.ID] != test.broken[r.ID] {
 					t.Errorf("%s is %s: %s", r.ID, r.Verdict, r.Reason)
 				}
-				want, told := test.told[r.ID]
-				if told && (r.Reason != want || (r.Verdict == requirement.Passed) != (want == "")) {
+				want, other := test.others[r.ID]
+				if other && (r.Reason != want || (r.Verdict == requirement.Passed) != (want == "")) {
 					t.Errorf("%s is %s: %q, want %q", r.ID, r.Verdict, r.Reason, want)
 				}
 			}

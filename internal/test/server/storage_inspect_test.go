@@ -41,7 +41,7 @@ func blocked(t *testing.T, v storage.Verdict, answer storage.Answer, want ...req
 	}
 }
 
-// TestStorageStoredVersions tells the stored versions in every way, and finds the object that was left.
+// TestStorageStoredVersions determines the stored versions in every way, and finds the object that was left.
 func TestStorageStoredVersions(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)

@@ -28,7 +28,7 @@ import (
 //go:embed kubebuilder/*.yaml example/*.yaml operator/*.yaml python/*.yaml python/webhook.py wide/*.yaml frail/*.yaml
 var files embed.FS
 
-// patience is how long a program has to end when it is told to, before it is killed.
+// patience is how long a program has to end after a signal before it is killed.
 const patience = 10 * time.Second
 
 // The names of the programs.

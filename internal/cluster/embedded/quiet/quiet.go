@@ -4,7 +4,7 @@
 // The client's logger is made while upstream's package storagebackend/factory is initialised, from a configuration that only a package
 // can change which is initialised before; nothing explicit can do it. This one is: Go initialises packages whose imports are ready in
 // the order of their import paths, and this one needs less than the API server does and comes before it in the alphabet. A test of
-// package embedded fails if that changes. Whoever imports this package and the API server's restores the configuration.
+// package embedded fails if that changes. A package that imports this one and the API server's restores the configuration.
 package quiet
 
 import (

@@ -38,7 +38,7 @@ const (
 	idlesBriefly     = "idles-briefly"
 	numbersWrites    = "numbers-writes"
 	asksLeader       = "asks-leader"
-	tellsPeers       = "tells-peers"
+	notifiesPeers    = "notifies-peers"
 	endsWithServer   = "ends-with-server"
 	readsDefinition  = "reads-definition"
 	scarceMemory     = "scarce-memory"
@@ -46,8 +46,8 @@ const (
 
 func bugs() []program.Bug {
 	return []program.Bug{
-		{Name: noDrain, Summary: "drops the requests under way when it is told to end"},
-		{Name: exitsEarly, Summary: "ends at once when it is told to, with its listener open and requests under way"},
+		{Name: noDrain, Summary: "drops the requests under way when it is asked to end"},
+		{Name: exitsEarly, Summary: "ends at once when it is asked to, with its listener open and requests under way"},
 		{Name: certificateOnce, Summary: "reads its certificate when it starts, and never again"},
 		{Name: cachesAuthority, Summary: "takes a new certificate only if the authority that it read when it started has signed it"},
 		{Name: numbersInMemory, Summary: "numbers objects in the order in which it sees them, and forgets the numbers when it ends"},
@@ -58,8 +58,8 @@ func bugs() []program.Bug {
 		{Name: servesTooEarly, Summary: "after a restart, listens before it can convert, and fails requests until then"},
 		{Name: panicsOnReset, Summary: "ends with a panic when a client goes away in the middle of a request"},
 		{Name: refusesOthers, Summary: "fails all requests while a replica of another build runs"},
-		{Name: holdsConnections, Summary: "keeps connections open when it is told to end, and answers nothing on them"},
-		{Name: ignoresSignals, Summary: "does not end when it is told to"},
+		{Name: holdsConnections, Summary: "keeps connections open when it is asked to end, and answers nothing on them"},
+		{Name: ignoresSignals, Summary: "does not end when it is asked to"},
 		{Name: endsAfterPause, Summary: "ends when its watchdog comes round half a second late"},
 		{Name: limitsRequests, Summary: "refuses requests while it is at ten others"},
 		{Name: waitsForReaders, Summary: "has a few workers, and loses the one whose client is gone when it is done"},
@@ -71,7 +71,7 @@ func bugs() []program.Bug {
 		{Name: idlesBriefly, Summary: "closes connections that were idle for half a second, by HTTP/1.1"},
 		{Name: numbersWrites, Summary: "gives serial numbers to objects that become the newer version and have none, as if that happened only when they are written"},
 		{Name: asksLeader, Summary: "has the replica convert that leads, as long as its lease lasts"},
-		{Name: tellsPeers, Summary: "tells each replica that it knows before it answers, and fails if one does not listen"},
+		{Name: notifiesPeers, Summary: "notifies each replica that it knows before it answers, and fails if one does not listen"},
 		{Name: endsWithServer, Summary: "ends when the API server is away for a second"},
 		{Name: readsDefinition, Summary: "fails requests while it reads a definition that has changed"},
 		{Name: scarceMemory, Summary: "leaves a field out when the limit of its memory is low"},
@@ -160,8 +160,8 @@ func (f *frail) handler() http.Handler {
 		return inTurn(converting)
 	case asksLeader:
 		return f.led(converting)
-	case tellsPeers:
-		return f.telling(converting)
+	case notifiesPeers:
+		return f.notifying(converting)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch f.bug {

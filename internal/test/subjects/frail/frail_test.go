@@ -98,7 +98,7 @@ func rotate(t *testing.T, folder string, a *pki.Authority) {
 	}
 }
 
-// trusts returns a client's settings that trust whoever an authority has signed.
+// trusts returns client settings that trust the certificates of an authority.
 func trusts(a *pki.Authority) *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(a.PEM())

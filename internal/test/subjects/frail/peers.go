@@ -34,7 +34,7 @@ func (f *frail) meet(ctx context.Context, address string) error {
 	go func() {
 		for wait(ctx, f.times.term/10) {
 			now := time.Now()
-			_ = os.Chtimes(f.peers.file, now, now) // if that fails, others tell it nothing
+			_ = os.Chtimes(f.peers.file, now, now) // if that fails, others do not notify it
 		}
 	}()
 	return nil
@@ -66,8 +66,8 @@ func (p *peers) others() []string {
 	return addresses
 }
 
-// tell waits for a peer to answer, whatever it says.
-func (p *peers) tell(ctx context.Context, address string) error {
+// notify waits for a peer to answer, whatever it says.
+func (p *peers) notify(ctx context.Context, address string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodHead, "https://"+address, http.NoBody)
 	if err != nil {
 		return err
@@ -79,11 +79,11 @@ func (p *peers) tell(ctx context.Context, address string) error {
 	return response.Body.Close()
 }
 
-// telling tells peers before it answers.
-func (f *frail) telling(next http.Handler) http.Handler {
+// notifying returns a handler that notifies peers before it answers.
+func (f *frail) notifying(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, address := range f.peers.others() {
-			if err := f.peers.tell(r.Context(), address); err != nil {
+			if err := f.peers.notify(r.Context(), address); err != nil {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 				return
 			}

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-func TestTellsPeers(t *testing.T) {
+func TestNotifiesPeers(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	a := authority(t, folder)
-	first := start(t, newFrail(times{term: time.Hour}), tellsPeers, folder)
+	first := start(t, newFrail(times{term: time.Hour}), notifiesPeers, folder)
 	t.Cleanup(func() { os.RemoveAll(first.peers.folder) })
-	second := start(t, newFrail(times{term: time.Hour}), tellsPeers, folder)
+	second := start(t, newFrail(times{term: time.Hour}), notifiesPeers, folder)
 	if others := first.peers.others(); len(others) != 1 || others[0] != second.host {
 		t.Fatalf("it knows %v", others)
 	}

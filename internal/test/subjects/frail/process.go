@@ -48,7 +48,7 @@ func (f *frail) leave(folder string) {
 		_ = os.Remove(f.replicas.file(os.Getpid())) // nobody minds a process that is gone
 	case asksLeader:
 		f.leading.resign()
-	case tellsPeers:
+	case notifiesPeers:
 		f.peers.part()
 	}
 }
@@ -61,7 +61,7 @@ func (f *frail) join(ctx context.Context, kubeconfig string, port int) (<-chan e
 		return f.watchdog(ctx), nil
 	case asksLeader:
 		return nil, f.lead(ctx, address)
-	case tellsPeers:
+	case notifiesPeers:
 		return nil, f.meet(ctx, address)
 	case endsWithServer, readsDefinition:
 		return f.watch(ctx, kubeconfig)

@@ -24,7 +24,7 @@ type frail struct {
 	times    times
 	began    time.Time
 	again    bool            // a process has served from the same folder before
-	ending   context.Context //nolint:containedctx // the handler asks whether the process is told to end
+	ending   context.Context //nolint:containedctx // the handler asks whether the process is ending
 	replicas *replicas
 	leading  *leading
 	peers    *peers

@@ -1,5 +1,5 @@
 // Package program turns a conversion webhook into a program for tests: it parses the arguments, lists the bugs that can be
-// planted, and serves with TLS until it is told to stop.
+// planted, and serves with TLS until a signal stops it.
 package program
 
 import (

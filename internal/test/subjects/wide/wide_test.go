@@ -13,7 +13,7 @@ import (
 // TestFiles holds the files that are checked in to what the program makes of them. CRDCONFORM_UPDATE=1 writes them again.
 func TestFiles(t *testing.T) {
 	for file, want := range map[string]string{"crd.yaml": definition(), "samples.yaml": samples()} {
-		if os.Getenv("CRDCONFORM_UPDATE") != "" { //nolint:forbidigo // it is for whoever changes the definition
+		if os.Getenv("CRDCONFORM_UPDATE") != "" { //nolint:forbidigo // it is set after a change of the definition
 			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 				t.Fatal(err)
 			}
