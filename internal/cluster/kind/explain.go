@@ -47,7 +47,7 @@ func explain(err error) error {
 	case isSlow(err):
 		return errors.New("the API server of the new cluster runs but did not answer in time, twice: this machine is too busy; run fewer programs at the same time")
 	}
-	return errors.New(telling(run))
+	return errors.New(failureOf(run))
 }
 
 // isSlow reports whether kubeadm found an API server that is healthy, and then had no answer to its first request in time.
@@ -56,8 +56,8 @@ func isSlow(err error) bool {
 	return run != nil && strings.Contains(string(run.Output), "could not bootstrap the admin user") && strings.Contains(string(run.Output), "deadline exceeded")
 }
 
-// telling says which program failed and what it said last.
-func telling(run *kindexec.RunError) string {
+// failureOf says which program failed and what it said last.
+func failureOf(run *kindexec.RunError) string {
 	command := run.PrettyCommand()
 	const enough = 100
 	if len(command) > enough {
