@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -115,6 +116,16 @@ func (o *Once) Do(ctx context.Context, q Request) ([]byte, error) {
 	}
 	defer response.Body.Close()
 	return io.ReadAll(response.Body)
+}
+
+// Now returns the time by the clock of the API server, in full seconds, to compare with other times of it.
+func (o *Once) Now(ctx context.Context) (time.Time, error) {
+	response, err := o.Open(ctx, Request{Path: "/version"})
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer response.Body.Close()
+	return http.ParseTime(response.Header.Get("Date"))
 }
 
 // Resource is where the objects of a definition are.

@@ -31,6 +31,8 @@ func TestOnce(t *testing.T) {
 		case "/proxy":
 			w.WriteHeader(http.StatusBadGateway)
 			fmt.Fprint(w, "no upstream\n")
+		case "/version":
+			w.Header().Set("Date", "Wed, 21 Oct 2015 07:28:00 GMT")
 		default:
 			fmt.Fprint(w, "fine")
 		}
@@ -62,7 +64,13 @@ func TestOnce(t *testing.T) {
 			t.Errorf("sent %q, want %q; got %s, want %s", got, test.sent, text, test.want)
 		}
 	}
+	if now, err := once.Now(t.Context()); err != nil || now.Unix() != 1445412480 {
+		t.Errorf("the server's clock shows %s, %v", now, err)
+	}
 	server.Close()
+	if _, err := once.Now(t.Context()); err == nil {
+		t.Error("no server has a clock")
+	}
 	if _, err := once.Do(t.Context(), Request{Path: "/a"}); err == nil || StatusOf(err) != 0 {
 		t.Errorf("of no server: %v", err)
 	}

@@ -28,7 +28,7 @@ const (
 )
 
 func (m *migration) read(ctx context.Context) (*apiextensionsv1.CustomResourceDefinition, error) {
-	crd, err := m.definitions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, m.name, metav1.GetOptions{})
+	crd, err := m.definitions.Get(ctx, m.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, misused("the cluster has no definition %s; \"kubectl get crd\" lists those that it has", m.name)
 	}
@@ -47,7 +47,10 @@ func (m *migration) settled(ctx context.Context) error {
 			changed = entry.Time.Time
 		}
 	}
-	left := min(m.options.Settle, m.options.Settle-time.Since(changed))
+	left := m.options.Settle
+	if now, err := m.unpaced.Now(ctx); err == nil { // by the clock that the change has its time of
+		left = min(left, left-now.Sub(changed))
+	}
 	if left <= 0 {
 		return nil
 	}
@@ -87,7 +90,7 @@ func (m *migration) published(ctx context.Context) error {
 // unchanged reads the definition again and returns it. The error is an IncompleteError if what it stores changed since the start, or,
 // where the generation must be the same, anything else.
 func (m *migration) unchanged(ctx context.Context, generation bool) (*apiextensionsv1.CustomResourceDefinition, error) {
-	crd, err := m.definitions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, m.name, metav1.GetOptions{})
+	crd, err := m.definitions.Get(ctx, m.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, incomplete("%s was deleted during the migration", m.name)
 	}
@@ -126,7 +129,7 @@ func (m *migration) trim(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		crd, err = m.definitions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, m.name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager}, "status")
+		crd, err = m.definitions.Patch(ctx, m.name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager}, "status")
 		if apierrors.IsConflict(err) && attempt < trimAttempts {
 			continue
 		}

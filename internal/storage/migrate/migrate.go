@@ -15,7 +15,7 @@ import (
 	"github.com/google/uuid"
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -192,7 +192,8 @@ type migration struct {
 	options     Options
 	name        string // of the definition
 	holder      string // of the lease
-	definitions clientset.Interface
+	definitions apiextensionsclient.CustomResourceDefinitionInterface
+	unpaced     *kube.Once
 	everything  kubernetes.Interface
 	metadata    metadata.Interface
 	rest        rest.Interface
@@ -246,11 +247,11 @@ func connect(config *rest.Config, definition string, options Options) (*migratio
 	paced, err1 := kubernetes.NewForConfig(config)
 	objects, err2 := metadata.NewForConfig(config)
 	everything, err3 := kubernetes.NewForConfig(unpaced)
-	definitions, err4 := clientset.NewForConfig(unpaced)
+	clients, err4 := kube.Connect(unpaced)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
-	m.rest, m.metadata, m.everything, m.definitions = paced.Discovery().RESTClient(), objects, everything, definitions
+	m.rest, m.metadata, m.everything, m.definitions, m.unpaced = paced.Discovery().RESTClient(), objects, everything, clients.Definitions.Client, clients.Once
 	return m, nil
 }
 
