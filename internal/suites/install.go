@@ -223,7 +223,9 @@ func (p *pending) wait(ctx ginkgo.SpecContext) *Resource {
 	err := p.outcome(ctx)
 	skipUnreached(err)
 	p.installer.env.Require(err, "installing the definition")
-	_ = p.resource.hold.Wait(ctx) // the spec ends with the context
+	if p.resource.hold.Wait(ctx) != nil {
+		ginkgo.Fail(setUp + "it was interrupted") // before a clean-up is registered, which Ginkgo no longer takes when it gives up on the spec
+	}
 	return p.resource
 }
 

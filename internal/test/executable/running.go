@@ -155,7 +155,7 @@ func (r Result) Exits(t *testing.T, code int) {
 func (p *Running) Insist(signal os.Signal) {
 	ended := make(chan Result)
 	go func() { ended <- p.End() }()
-	again := time.NewTicker(20 * time.Millisecond)
+	again := time.NewTicker(400 * time.Millisecond) // sooner, it would be the same signal, sent to the process and to its group
 	defer again.Stop()
 	for {
 		_ = p.Cmd.Process.Signal(signal) // it may have ended
