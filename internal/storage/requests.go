@@ -143,7 +143,7 @@ func (m *metrics) counted(crd *apiextensionsv1.CustomResourceDefinition) (since 
 			return time.Time{}, "requests count only while a version is deprecated, and nothing says when the versions of the definition last changed", false
 		}
 	}
-	if deprecated.After(since) {
+	if !deprecated.Before(since) { // times have whole seconds, and an API server may start within one
 		since, why = deprecated, "the versions of the definition changed then, and requests count only while a version is deprecated"
 	}
 	return since, why, crd.Generation == 1 && !crd.CreationTimestamp.Time.Before(m.started)
