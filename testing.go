@@ -56,9 +56,9 @@ func Run(t *testing.T, c Check) {
 		save(t, plan, report)
 	}
 	for _, r := range report.Results {
-		t.Run(subtest(r), func(t *testing.T) { tell(t, r, c.Strict) })
+		t.Run(subtest(r), func(t *testing.T) { outcome(t, r, c.Strict) })
 	}
-	tellRest(t, report)
+	reportRest(t, report)
 }
 
 // Upgrade describes an upgrade to rehearse: from the releases in Config.Old, oldest first, to the release of Config.CRDs and
@@ -104,13 +104,13 @@ func Rehearse(t *testing.T, u Upgrade) {
 		save(t, plan.Plan, report)
 	}
 	for _, r := range report.Results {
-		t.Run(subtest(r), func(t *testing.T) { tell(t, r, u.Strict) })
+		t.Run(subtest(r), func(t *testing.T) { outcome(t, r, u.Strict) })
 	}
-	tellRest(t, report)
+	reportRest(t, report)
 }
 
-// tellRest logs the notes of a report, and fails the test if not everything could be judged.
-func tellRest(t *testing.T, report *reports.Report) {
+// reportRest logs the notes of a report, and fails the test if not everything could be judged.
+func reportRest(t *testing.T, report *reports.Report) {
 	t.Helper()
 	for _, note := range report.Notes {
 		t.Logf("crdconform: %s", note)
@@ -168,8 +168,8 @@ func save(t *testing.T, plan *engine.Plan, report *reports.Report) {
 // subtest returns the name of the subtest for a result.
 func subtest(r reports.Result) string { return strings.TrimPrefix(r.Subject+"/"+string(r.ID), "/") }
 
-// tell turns a result into the outcome of a subtest.
-func tell(t *testing.T, r reports.Result, strict bool) {
+// outcome turns a result into the outcome of a subtest.
+func outcome(t *testing.T, r reports.Result, strict bool) {
 	t.Helper()
 	switch r.Verdict {
 	case requirement.Passed:

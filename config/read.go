@@ -129,12 +129,12 @@ func (s *source) root(data []byte) (ast.Node, error) {
 
 // syntax converts an error of the parser into a problem.
 func (s *source) syntax(err error) error {
-	var told yaml.Error
-	if !errors.As(err, &told) || told.GetToken() == nil {
+	var located yaml.Error
+	if !errors.As(err, &located) || located.GetToken() == nil {
 		return &ProblemError{File: s.name, Message: "it is not YAML: " + err.Error()}
 	}
-	p := told.GetToken().Position
-	message := "it is not YAML: " + told.GetMessage()
+	p := located.GetToken().Position
+	message := "it is not YAML: " + located.GetMessage()
 	switch {
 	case strings.Contains(message, "'\t'"):
 		message = "there is a tab; YAML is indented with spaces"

@@ -344,8 +344,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestOneMistakeIsToldOnce wants no second problem to be made of the first.
-func TestOneMistakeIsToldOnce(t *testing.T) {
+// TestOneMistakeIsReportedOnce wants no second problem to be made of the first.
+func TestOneMistakeIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	for name, test := range mistakes() {
 		_, err := Parse("dir/crdconform.yaml", []byte(test.text))
@@ -353,7 +353,7 @@ func TestOneMistakeIsToldOnce(t *testing.T) {
 			continue
 		}
 		if all := problemsOf(err); len(all) != 1 {
-			t.Errorf("%s: told as %d problems:\n%v", name, len(all), err)
+			t.Errorf("%s: reported as %d problems:\n%v", name, len(all), err)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// validator returns a function that tells what the schema has against a file.
+// validator returns a function that returns what the schema has against a file.
 func validator(tb testing.TB) func(text string) error {
 	tb.Helper()
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))

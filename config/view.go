@@ -43,7 +43,7 @@ func (c Config) rendered(v reflect.Value, key string) (string, []string) {
 		return "[]", lines
 	case reflect.Map:
 		var lines []string
-		for _, name := range slices.Sorted(maps.Keys(v.Interface().(map[string]string))) { //nolint:errcheck // there is no other sort of map
+		for _, name := range slices.Sorted(maps.Keys(v.Interface().(map[string]string))) { //nolint:errcheck // there is no other kind of map
 			below := key + "." + name
 			lines = append(lines, c.entry(scalar(name)+":", scalar(v.MapIndex(reflect.ValueOf(name)).String()), nil, below)...)
 		}

@@ -111,7 +111,7 @@ func (p *Repeated) scanned(j *Judgement, uid string, body []byte) bool {
 	if !s.whole() {
 		return false
 	}
-	s.tell(j)
+	s.report(j)
 	switch {
 	case s.misses > 0 && s.sampling:
 		p.misses.Store(0)

@@ -44,7 +44,7 @@ func decodedRequest(body []byte) (requestReview, error) {
 	return review, err
 }
 
-// agree tells what a scan finds in a body that a decoder does not, if it does not give up.
+// agree returns what a scan finds in a body that a decoder does not, if it does not give up.
 func agree(t *testing.T, body []byte) bool {
 	t.Helper()
 	before := bytes.Clone(body)

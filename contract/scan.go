@@ -93,7 +93,7 @@ func (r Request) scanned(j *Judgement, body []byte) bool {
 	if !s.whole() {
 		return false
 	}
-	s.tell(j)
+	s.report(j)
 	j.Objects = make([]json.RawMessage, len(s.places))
 	for i, o := range s.places {
 		j.Objects[i] = body[o.object.from:o.object.to:o.object.to]
@@ -101,8 +101,8 @@ func (r Request) scanned(j *Judgement, body []byte) bool {
 	return true
 }
 
-// tell adds the findings in the whole body to a judgement.
-func (s *scan) tell(j *Judgement) {
+// report adds the findings in the whole body to a judgement.
+func (s *scan) report(j *Judgement) {
 	if s.echo {
 		lean(j, s.echoed)
 	}

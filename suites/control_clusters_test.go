@@ -50,7 +50,7 @@ func hasKubectl() bool {
 	return err == nil
 }
 
-// deploy deploys the reference webhook as two pods that go on for a while when they are told to stop.
+// deploy deploys the reference webhook as two pods that go on for a while when they are asked to stop.
 func deploy(t *testing.T, c cluster.Cluster) *deployed.Webhook {
 	t.Helper()
 	program, err := suitetest.WebhookProgram(t)

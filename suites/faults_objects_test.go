@@ -208,7 +208,7 @@ func emptied(selector string) suitetest.Fault {
 	}, func(list map[string]any) { list["items"] = []any{} })
 }
 
-// objectsWatches changes text in what watches by a selector tell.
+// objectsWatches changes text in the events of watches by a selector.
 func objectsWatches(selector, old, replacement string) suitetest.Fault {
 	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r.Request)

@@ -331,7 +331,7 @@ func serve(t *testing.T, handler http.Handler, certificate tls.Certificate) stri
 	return server.URL + webhook.Path
 }
 
-// far is a cluster whose API server is on another machine, as far as anybody is told.
+// far is a cluster whose API server claims to be on another machine.
 type far struct {
 	*embedded.Cluster
 
@@ -377,9 +377,9 @@ func TestFarAPIServer(t *testing.T) {
 	}
 }
 
-// TestToldOnce has webhooks that do not convert objects without spec, in a run that has the specs that tell so: no spec of this chapter fails
-// for that, and one that finds something else does.
-func TestToldOnce(t *testing.T) {
+// TestReportedOnce has webhooks that do not convert objects without spec, in a run with the specs that report this: no spec of this chapter
+// fails for it, and one that finds something else does.
+func TestReportedOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: specs run for each of several webhooks")
 	}
@@ -394,7 +394,7 @@ func TestToldOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		handler http.Handler
 		objects corpus.Corpus
-		told    requirement.ID   // by which the specs of apply cannot be judged
+		blocker requirement.ID   // by which the specs of apply cannot be judged
 		fails   []requirement.ID // in spite of that
 	}{
 		"by a refusal": {refuses, reference(t), requirement.WebhookRequestPartialObjects, nil},
@@ -428,7 +428,7 @@ func TestToldOnce(t *testing.T) {
 						t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
 					}
 				case slices.Contains(both, r.Requirement):
-					if r.Verdict != requirement.NotApplicable || !strings.Contains(r.Reason, fmt.Sprintf("while %s fails", test.told)) {
+					if r.Verdict != requirement.NotApplicable || !strings.Contains(r.Reason, fmt.Sprintf("while %s fails", test.blocker)) {
 						t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
 					}
 				case r.Verdict != requirement.Passed && r.Verdict != requirement.NotApplicable:

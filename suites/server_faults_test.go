@@ -599,7 +599,7 @@ func garble() func(body map[string]any) {
 	}
 }
 
-// serverWatches makes a fault that changes what watches of objects tell.
+// serverWatches makes a fault that changes the events of watches of objects.
 func serverWatches(change func(body io.ReadCloser) io.ReadCloser) tampering {
 	return serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r.Request)

@@ -132,7 +132,7 @@ func TestFramework(t *testing.T) {
 			}
 			return ctx
 		}).
-		Assess("its provider tells of it", func(ctx context.Context, t *testing.T, c *envconf.Config) context.Context {
+		Assess("its provider reports it", func(ctx context.Context, t *testing.T, c *envconf.Config) context.Context {
 			t.Helper()
 			found, ok := envfuncs.GetClusterFromContext(ctx, clusterName)
 			own, is := found.(*provider)

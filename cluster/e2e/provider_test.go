@@ -13,7 +13,7 @@ import (
 func TestWithoutCluster(t *testing.T) {
 	p := &provider{}
 	if p.SetDefaults() != support.E2EClusterProvider(p) || p.GetKubeconfig() != "" || p.GetKubectlContext() != "" || p.KubernetesRestConfig() != nil {
-		t.Error("it tells of a cluster that is not there")
+		t.Error("it reports a cluster that is not there")
 	}
 	_, generated := p.GenerateKubeconfig()
 	for what, err := range map[string]error{

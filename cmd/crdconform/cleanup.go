@@ -193,7 +193,7 @@ func (c *cleaner) runs() string {
 	return "the run " + c.run
 }
 
-// spare tells how much is too young to be removed.
+// spare says how much is too young to be removed.
 func (c *cleaner) spare(young int) {
 	if young > 0 {
 		fmt.Fprintf(c.out, "Not removed because a run may still need what is younger than %s: %d; --older-than 0s removes these too.\n", c.olderThan, young)

@@ -157,7 +157,7 @@ func TestCleanupOfKind(t *testing.T) {
 	}
 }
 
-// TestInterruptedCleanup tells an interruption from what could not be removed.
+// TestInterruptedCleanup distinguishes an interruption from what could not be removed.
 func TestInterruptedCleanup(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -91,12 +91,12 @@ func (m *matrix) column(ctx context.Context, c column, l *columnProgress) (*repo
 	}
 	l.end(r.folder, report)
 	if exit, ok := errors.AsType[*exitError](outcome); ok && exit.err != nil {
-		outcome = &exitError{exit.code, fmt.Errorf("%s: %w", c.folder, exit.err)} // to be told last
+		outcome = &exitError{exit.code, fmt.Errorf("%s: %w", c.folder, exit.err)} // to be reported last
 	}
 	return report, worse(outcome, finish(report))
 }
 
-// process runs the process of a column to its end. When the context ends the process is told to stop, and not killed: it has an API
+// process runs the process of a column to its end. When the context ends the process is asked to stop, and not killed: it has an API
 // server to take down.
 func (m *matrix) process(ctx context.Context, c column, l *columnProgress) error {
 	program, err := os.Executable()

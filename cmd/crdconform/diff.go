@@ -362,7 +362,7 @@ func (d *differ) write(r recording.Comparison) error {
 	return write(d.out, b.String())
 }
 
-// finish tells the outcome by the exit code.
+// finish returns the outcome as an exit code.
 func (d *differ) finish(r recording.Comparison) error {
 	switch {
 	case r.Interrupted:

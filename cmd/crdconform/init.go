@@ -106,7 +106,7 @@ func (i *initializer) entry(name string) (string, error) {
 	return filepath.ToSlash(entry), err
 }
 
-// save writes the file. Unless it is told to, it does not touch one that is there.
+// save writes the file. It overwrites an existing one only on request.
 func (i *initializer) save(text []byte) error {
 	how := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if i.force {

@@ -34,7 +34,7 @@ func main() {
 	if !signal.Ignored(syscall.SIGHUP) { // nohup lets a run go on when the terminal is closed
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	// The report is what counts: whoever reads the output may go before it ends, as head does.
+	// The report is what counts: a reader of the output may go before it ends, as head does.
 	signal.Ignore(syscall.SIGPIPE)
 	var acts atomic.Bool
 	go func() {

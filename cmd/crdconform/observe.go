@@ -19,7 +19,7 @@ import (
 	"github.com/crdconform/crdconform/internal/load"
 )
 
-// observers are told how a load test goes on, besides whoever looks at the screen.
+// observers watch a load test, in addition to the screen.
 type observers []func(load.Workload) load.Watch
 
 // join has all of them watch what one does.
@@ -28,7 +28,7 @@ func (o observers) join(w load.Workload, one load.Watch) load.Watch {
 		before, another := one, observer(w)
 		if another.Second != nil {
 			one.Second = func(s load.Snapshot) {
-				another.Second(s) // first, so that whoever reads of a second on the terminal finds its figures
+				another.Second(s) // first, so that the figures of a second are there when the terminal shows it
 				before.Second(s)
 			}
 		}

@@ -48,8 +48,8 @@ type waiting struct {
 	began time.Time // what the text is about
 }
 
-// on says what goes on now. Whoever waits already goes on waiting, however often that changes.
-func (w *waiting) on(text string, every time.Duration, tell func(text string, since time.Duration)) {
+// on says what goes on now. A wait that has begun goes on, however often that changes.
+func (w *waiting) on(text string, every time.Duration, write func(text string, since time.Duration)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.text, w.began = text, time.Now()
@@ -61,7 +61,7 @@ func (w *waiting) on(text string, every time.Duration, tell func(text string, si
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.timer == timer {
-			tell(w.text, time.Since(w.began))
+			write(w.text, time.Since(w.began))
 			timer.Reset(every)
 		}
 	})
@@ -161,7 +161,7 @@ func (p *progress) SpecStarted(id requirement.ID, text string) {
 }
 
 // left says how long the rest of the specs will take, if they take as long as those so far. It says nothing before enough of
-// them are done to tell.
+// them are done for an estimate.
 func (p *progress) left() string {
 	const enough = 10
 	if p.done < enough {

@@ -120,7 +120,7 @@ func (l lineByLine) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// TestSilenceIsBroken has what takes long be told where lines cannot change, but nothing after it is over.
+// TestSilenceIsBroken expects a slow spec to be reported where lines cannot change, and nothing once it is over.
 func TestSilenceIsBroken(t *testing.T) {
 	lines := make(lineByLine, 1000)
 	p := &progress{streams: streams{out: lines}, revise: func(*suites.Result) {}, patience: time.Millisecond}

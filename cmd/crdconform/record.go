@@ -275,16 +275,16 @@ func (r *recorder) announce(listener net.Listener, path string) {
 // conclude says what was recorded and what was not.
 func (r *recorder) conclude(traffic recording.Traffic, s recording.Summary) error {
 	fmt.Fprintf(r.out, "Recorded %s, %d bytes, in %s\n", visible.Count(s.Exchanges, "exchange", ""), s.Bytes, r.file)
-	tell := func(n int, of string) {
+	noted := func(n int, of string) {
 		if n > 0 {
 			fmt.Fprintf(r.out, of+"\n", visible.Count(n, "request", ""))
 		}
 	}
-	tell(int(traffic.Failed), "Without a complete response: %s")
-	tell(int(traffic.Other), "Not recorded: %s for something other than a conversion")
-	tell(s.Unread, "Not recorded: %s that could not be decoded")
+	noted(int(traffic.Failed), "Without a complete response: %s")
+	noted(int(traffic.Other), "Not recorded: %s for something other than a conversion")
+	noted(s.Unread, "Not recorded: %s that could not be decoded")
 	if s.Full {
-		tell(s.Dropped, "Not recorded: %s after a limit was reached; raise --max-size or --max-exchanges")
+		noted(s.Dropped, "Not recorded: %s after a limit was reached; raise --max-size or --max-exchanges")
 	}
 	if s.Exchanges > 0 {
 		for _, path := range s.Unmatched {

@@ -190,7 +190,7 @@ func (r *reportCommand) compare(report *reports.Report, limits []compare.Limit) 
 	return nil
 }
 
-// worsened tells by the exit code whether a run is worse than an earlier one, and whether there were limits that nothing could be
+// worsened says by the exit code whether a run is worse than an earlier one, and whether there were limits that nothing could be
 // compared by. Forms that do not say it themselves are no reason for nobody to say it.
 func worsened(c *reports.Changes, limited bool) error {
 	switch {

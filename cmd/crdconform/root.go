@@ -84,7 +84,7 @@ func (s streams) act() {
 // exitError is an error with the exit code that it amounts to.
 type exitError struct {
 	code int
-	err  error // already told when nil
+	err  error // nil if it was already reported
 }
 
 func (e *exitError) Error() string {
@@ -176,7 +176,7 @@ func write(w io.Writer, text string) error {
 	return nil
 }
 
-// beside returns the outcome of a run beside which something else went wrong, if it did. That is told whatever the outcome is,
+// beside returns the outcome of a run beside which something else may have gone wrong. That is reported whatever the outcome is,
 // and decides the exit code only of a run with which nothing is wrong.
 func (s streams) beside(outcome, wrong error) error {
 	switch {
@@ -255,7 +255,7 @@ func newHelp(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// finish tells the outcome by the exit code.
+// finish returns the outcome as an exit code.
 func finish(r *reports.Report) error {
 	switch r.Outcome {
 	case reports.Conformant, reports.Partial:

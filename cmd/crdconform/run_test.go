@@ -51,12 +51,12 @@ func TestReadOnlyIsAboutTheCluster(t *testing.T) {
 		loads    bool
 		want     string // error
 	}{
-		"not":                    {false, all, workloadFlags{duration: time.Second}, true, true, ""},
-		"everything":             {true, all, workloadFlags{duration: time.Second}, false, false, ""},
-		"a chapter":              {true, of("versions"), workloadFlags{duration: time.Second}, false, false, ""},
-		"no load, as it is told": {true, all, workloadFlags{given: true}, false, false, ""},
-		"a load":                 {true, all, workloadFlags{duration: time.Second, given: true}, false, false, "--read-only: no load is sent; leave --load-profile"},
-		"webhooks":               {true, of("webhook"), workloadFlags{duration: time.Second}, false, false, "--read-only: the selected requirements are about webhooks"},
+		"not":                   {false, all, workloadFlags{duration: time.Second}, true, true, ""},
+		"everything":            {true, all, workloadFlags{duration: time.Second}, false, false, ""},
+		"a chapter":             {true, of("versions"), workloadFlags{duration: time.Second}, false, false, ""},
+		"no load, as requested": {true, all, workloadFlags{given: true}, false, false, ""},
+		"a load":                {true, all, workloadFlags{duration: time.Second, given: true}, false, false, "--read-only: no load is sent; leave --load-profile"},
+		"webhooks":              {true, of("webhook"), workloadFlags{duration: time.Second}, false, false, "--read-only: the selected requirements are about webhooks"},
 	} {
 		r := &runner{selects: test.selects, load: test.load}
 		r.api.options.ReadOnly = test.readOnly

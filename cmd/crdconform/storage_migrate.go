@@ -215,10 +215,10 @@ func (m *migrator) migrate(ctx context.Context) error {
 	if m.terminal {
 		fmt.Fprint(m.err, erase)
 	}
-	return m.told(ctx, &did, err)
+	return m.conclude(ctx, &did, err)
 }
 
-// stored finds out how the proof can tell what is stored at which version: by etcd, if that is given, or by what the API server
+// stored finds out how the proof can determine what is stored at which version: by etcd, if that is given, or by what the API server
 // remembers. Etcd of another cluster is an error.
 func (m *migrator) stored(ctx context.Context, config *rest.Config, options *proof.Options) (done func(), err error) {
 	done = func() {}
@@ -304,8 +304,8 @@ func (m *migrator) progress(p migrate.Progress) {
 	}
 }
 
-// told writes what was done, and returns the error with its exit code.
-func (m *migrator) told(ctx context.Context, did *migrated, err error) error {
+// conclude writes what was done, and returns the error with its exit code.
+func (m *migrator) conclude(ctx context.Context, did *migrated, err error) error {
 	if misuse, ok := errors.AsType[*migrate.UsageError](err); ok {
 		return misuse
 	}

@@ -72,7 +72,7 @@ func TestStorageMigrateUnproved(t *testing.T) {
 	check(t, err)
 	interrupt()
 	did := &migrated{}
-	err = m.told(ctx, did, m.judge(ctx, proving, did, nil))
+	err = m.conclude(ctx, did, m.judge(ctx, proving, did, nil))
 	if exit, is := errors.AsType[*exitError](err); !is || exit.code != exitInterrupted || did.Outcome != "interrupted" || did.Proof != nil {
 		t.Errorf("got %v, %+v", err, did)
 	}

@@ -57,7 +57,7 @@ func (d *migrated) text(m *migrator) string {
 	return b.String()
 }
 
-// refusals tells what was refused: once for each reason, as a webhook that is down refuses all objects for the same.
+// refusals lists what was refused, once for each reason: a webhook that is down refuses all objects for the same one.
 func (d *migrated) refusals(line func(label, format string, arguments ...any)) {
 	var reasons []string
 	of := map[string][]migrate.Refusal{}
@@ -96,14 +96,14 @@ func (d *migrated) proofText(line func(label, format string, arguments ...any)) 
 	for _, by := range slices.Sorted(maps.Keys(d.Proof.ChangedBy)) {
 		line("not compared", "%s that others changed meanwhile (%s)", visible.Count(d.Proof.ChangedBy[by], "object", "objects"), cmp.Or(by, "managed fields do not tell who"))
 	}
-	told := map[requirement.ID]int{}
+	listed := map[requirement.ID]int{}
 	for _, finding := range d.Proof.Findings {
-		if told[finding.Requirement]++; told[finding.Requirement] <= shownLines {
+		if listed[finding.Requirement]++; listed[finding.Requirement] <= shownLines {
 			line("proof", "%s", finding)
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(told)) {
-		if more := d.Proof.Violations[id] - min(told[id], shownLines); more > 0 {
+	for _, id := range slices.Sorted(maps.Keys(listed)) {
+		if more := d.Proof.Violations[id] - min(listed[id], shownLines); more > 0 {
 			line("", "and %d more of %s; --output json has the first 100", more, id)
 		}
 	}

@@ -44,7 +44,7 @@ func (b broken) Write([]byte) (int, error) {
 	return 0, &fs.PathError{Op: "write", Path: "/dev/stdout", Err: b.err}
 }
 
-// TestOutputThatCannotBeWritten has a full disk be no mistake of the user's, and a comparison end as it did, whoever reads it.
+// TestOutputThatCannotBeWritten expects a full disk to be no mistake of the user's, and a comparison to end the same without a reader.
 func TestOutputThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	base, slower := t.TempDir(), t.TempDir()

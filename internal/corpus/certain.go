@@ -1,7 +1,7 @@
 package corpus
 
 // certain reports whether an object is as the schema wants it beyond doubt, apart from rules in CEL: API servers neither drop nor
-// refuse anything else of it. To find that out takes a hundredth of what validation takes. What only validation tells is never certain.
+// refuse anything else of it. To find that out takes a hundredth of what validation takes. What only validation finds is never certain.
 func (s *Schema) certain(object map[string]any) bool {
 	return !s.doubt && s.root.holds(object)
 }

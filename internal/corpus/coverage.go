@@ -14,7 +14,7 @@ import (
 	"github.com/crdconform/crdconform/reports"
 )
 
-// Coverage counts which fields of a schema objects have, and with which sorts of values. It is for one goroutine at a time.
+// Coverage counts which fields of a schema objects have, and with which kinds of values. It is for one goroutine at a time.
 type Coverage struct {
 	schema   *Schema
 	objects  int
@@ -29,7 +29,7 @@ type covered struct {
 	seen      map[string]int
 }
 
-// The sorts of values. Beside them there are those of members of enums, such as is "A", and of branches, such as branch 1 of 2.
+// The kinds of values. Beside them there are those of members of enums, such as is "A", and of branches, such as branch 1 of 2.
 const (
 	seenAbsent   = "absent"
 	seenNull     = "null"
@@ -52,7 +52,7 @@ const (
 	seenNegative = "negative"
 )
 
-// The sorts of metadata.
+// The kinds of metadata.
 const (
 	withoutBoth        = "neither labels nor annotations"
 	withoutLabels      = "no labels"
@@ -105,18 +105,18 @@ func (c *Coverage) Add(object *unstructured.Unstructured) {
 	c.count(object, true)
 }
 
-// Meet counts the sorts of values that an object has, of which nobody looked whether they come back. Its fields are not exercised by that.
+// Meet counts the kinds of values of an object that was not checked for coming back intact. Its fields are not exercised by that.
 func (c *Coverage) Meet(object *unstructured.Unstructured) { c.count(object, false) }
 
 func (c *Coverage) count(object *unstructured.Unstructured, exercised bool) {
-	for _, sort := range sortsOfMetadata(object) {
+	for _, sort := range kindsOfMetadata(object) {
 		c.metadata[sort]++
 	}
 	c.inside(c.schema.root, object.Object, exercised)
 }
 
-// sortsOfMetadata are the sorts of metadata that an object has.
-func sortsOfMetadata(object *unstructured.Unstructured) []string {
+// kindsOfMetadata returns the kinds of metadata that an object has.
+func kindsOfMetadata(object *unstructured.Unstructured) []string {
 	labels, annotations := len(object.GetLabels()) > 0, len(object.GetAnnotations()) > 0
 	var sorts []string
 	for _, sort := range []struct {
@@ -150,7 +150,7 @@ func (c *Coverage) see(n *node, value any, exercised bool) {
 	for _, sort := range n.sortsOfValue(value) {
 		field.seen[sort]++
 	}
-	field.exercised = field.exercised || exercised && (tells(n, value) || n.isDull())
+	field.exercised = field.exercised || exercised && (noticed(n, value) || n.isDull())
 	c.inside(n, value, exercised)
 }
 
@@ -292,7 +292,7 @@ func (n *node) fits(value any) bool {
 func (n *node) isDull() bool {
 	switch {
 	case n.enum != nil:
-		return !slices.ContainsFunc(n.enum, func(value any) bool { return n.accepts(value) && tells(n, value) })
+		return !slices.ContainsFunc(n.enum, func(value any) bool { return n.accepts(value) && noticed(n, value) })
 	case n.kind == object:
 		return n.def == nil && (n.maxFields == 0 || n.isLeaf() && !n.preserve && !n.embedded)
 	case n.kind == list:
@@ -361,7 +361,7 @@ func (s *Schema) ruledOut(around, n *node) string {
 		}
 	}
 	known := s.rulings()[n.path]
-	values := slices.DeleteFunc(n.domain(), func(value any) bool { return !n.accepts(value) || !tells(n, value) })
+	values := slices.DeleteFunc(n.domain(), func(value any) bool { return !n.accepts(value) || !noticed(n, value) })
 	if known == nil || len(values) == 0 || slices.ContainsFunc(values, func(value any) bool {
 		failures, _ := known.broken(value)
 		return failures == 0

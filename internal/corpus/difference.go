@@ -19,7 +19,7 @@ type difference struct {
 
 	at     *node                            // of the earlier schema: the place whose values show the difference; nil for the name of objects
 	values func(before, after *maker) []any // of either schema, to try at the place, the likeliest first
-	shows  func(value any) bool             // whether a value at the place shows the difference; nil if only the newer schema tells
+	shows  func(value any) bool             // whether a value at the place shows the difference; nil if only the newer schema can show it
 	sign   func(Problem) bool               // whether it is what the newer schema says of the difference; nil if anything that it says of the path is
 	all    bool                             // the values are all that there are, so if none shows the difference, it makes none
 	unmet  string                           // why no value may be found; empty if there is nothing special to be said of that

@@ -210,8 +210,8 @@ func (s *Schema) Apart(a, b map[string]any) []Loss {
 	lost := s.Losses(a, b)
 	all := lost
 	for _, l := range s.Losses(b, a) {
-		told := slices.ContainsFunc(lost, func(known Loss) bool { return fieldpath.Within(l.Path, known.Path) })
-		if l.After == nil && !told {
+		listed := slices.ContainsFunc(lost, func(known Loss) bool { return fieldpath.Within(l.Path, known.Path) })
+		if l.After == nil && !listed {
 			all = append(all, Loss{Path: l.Path, After: l.Before, Added: true})
 		}
 	}

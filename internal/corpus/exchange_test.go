@@ -65,7 +65,7 @@ func timer(spec string) *unstructured.Unstructured {
 	return object
 }
 
-// TestSuit has a webhook's want learned that the schema does not tell, and nothing else with it: fields with defaults keep their
+// TestSuit learns a need of a webhook that the schema does not state, and nothing else with it: fields with defaults keep their
 // values.
 func TestSuit(t *testing.T) {
 	g := timersDefinition(t).Generator("v1", 1, nil)

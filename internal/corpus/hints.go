@@ -38,7 +38,7 @@ func isCron(s string) bool {
 
 func isDigits(s string) bool { return strings.Trim(s, "0123456789.") == "" }
 
-// hinted returns strings like those that a place is for, as far as its default or its description tells; none if they don't. Those of
+// hinted returns strings like those that a place is for, as far as its default or its description says; none if they don't. Those of
 // the default are all that the default might be: 5m is a duration, and a quantity too.
 func (n *node) hinted(description string) []string {
 	if n.kind != text || n.enum != nil || !n.isFree() {

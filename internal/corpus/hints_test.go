@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Free strings are what their default or their description tells.
+// Free strings are what their default or their description says.
 func TestHints(t *testing.T) {
 	t.Parallel()
 	for field, want := range map[string]string{

@@ -16,13 +16,13 @@ const (
 	mostStates  = 4000
 	mostClasses = 128
 	mostFound   = 6
-	mostFormed  = 64 // the minimum length up to which lengths are told apart
+	mostFormed  = 64 // the minimum length up to which lengths are distinguished
 )
 
 // beyond returns strings that all patterns of a place match and another pattern does not, the shortest first. If it is settled, these are
 // examples of all that there are: none if the other pattern matches whatever the place allowed.
 //
-// The patterns are run over all strings at once. Characters that no pattern tells apart are one, and strings after which the patterns
+// The patterns are run over all strings at once. Characters that no pattern distinguishes are one, and strings after which the patterns
 // are in the same states have the same future, so there is only a limited number of cases.
 func beyond(n *node, pattern *regexp.Regexp) (found []string, settled bool) {
 	s := &search{seen: map[string]bool{}, least: n.minLength}
@@ -62,7 +62,7 @@ func beyond(n *node, pattern *regexp.Regexp) (found []string, settled bool) {
 	return found, settled
 }
 
-// emptyLast is 1 for the empty string, which tells less than others.
+// emptyLast is 1 for the empty string, which shows less than others.
 func emptyLast(s string) int {
 	if s == "" {
 		return 1
@@ -106,7 +106,7 @@ func (s *search) run(pattern string) bool {
 	return true
 }
 
-// alphabet finds the characters that the patterns tell apart: none if there are too many.
+// alphabet finds the characters that the patterns distinguish: none if there are too many.
 func (s *search) alphabet() {
 	limits := []rune{0, '\n', '\n' + 1, '0', '9' + 1, 'A', 'Z' + 1, '_', '_' + 1, 'a', 'z' + 1} // of the words for \b, and lines
 	for _, program := range s.programs {

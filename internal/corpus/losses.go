@@ -144,7 +144,7 @@ func (s *Schema) Surviving(before *unstructured.Unstructured, after map[string]a
 		value, _ := Value(before.Object, path)
 		n := s.at(fieldpath.Split(path))
 		isLost := slices.ContainsFunc(lost, func(l Loss) bool { return l.Path == path || isBelow(path, l.Path) })
-		if n != nil && tells(n, value) && !isLost {
+		if n != nil && noticed(n, value) && !isLost {
 			places = append(places, s.Place(path))
 		}
 	}

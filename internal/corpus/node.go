@@ -93,7 +93,7 @@ const maxNodes = 30_000
 type compiler struct {
 	nodes    int
 	unsure   bool // there is what generated values need not keep to: rules, and choices
-	doubt    bool // there is what only validation tells of any value
+	doubt    bool // only validation shows whether a value is valid
 	defaults bool // there are defaults
 }
 

@@ -18,7 +18,7 @@ type place struct {
 	full    []any    // values of the enum but 0, false and ""
 	empty   []any    // 0, false and "", as far as the enum has them
 	pool    []string // strings that patterns and formats allow
-	level   int      // which sort of values is used
+	level   int      // which kind of values is used
 	wanted  bool     // the webhook wants it to be there
 	refused bool     // no sort was good enough, so it is left out
 	gap     string   // why there can be no values

@@ -31,8 +31,8 @@ type Schema struct {
 	rules      *cel.Validator // nil when there are none
 	root       *node
 	nodes      int  // how many there are under root, with root
-	unsure     bool // only validation tells of a generated object whether it is valid
-	doubt      bool // only validation tells that of any object
+	unsure     bool // only validation shows whether a generated object is valid
+	doubt      bool // only validation shows that for any object
 	defaults   bool // there are any
 
 	learn sync.Once

@@ -46,7 +46,7 @@ func (g *Generator) Singles() []Single {
 	seen := map[string]bool{}
 	for i, t := range targets {
 		if made[i].object == nil {
-			if t.rank < rankSpecial { // whether there was something special or large is coverage's to tell
+			if t.rank < rankSpecial { // whether there was something special or large is for coverage to report
 				g.addGap(made[i].failed)
 			}
 			continue
@@ -143,7 +143,7 @@ func (g *Generator) numberOf(t *target) int {
 // wants reports whether a value of an object's target is what the object is for.
 func (t *target) wants(n *node, value any) bool {
 	_, isText := value.(string)
-	return tells(n, value) && (n.kind != intOrString || n.enum != nil || isText == (t.about == "a string"))
+	return noticed(n, value) && (n.kind != intOrString || n.enum != nil || isText == (t.about == "a string"))
 }
 
 // telling makes a value for what an object is about, with any of several tries, or the default if there is no other.
@@ -191,9 +191,9 @@ func (n *node) others() []any {
 	return nil
 }
 
-// tells reports whether the loss of a value would be seen: it is neither null nor the default and, unless a default would take
+// noticed reports whether the loss of a value would be seen: it is neither null nor the default and, unless a default would take
 // its place, not empty.
-func tells(n *node, value any) bool {
+func noticed(n *node, value any) bool {
 	switch {
 	case value == nil:
 		return false

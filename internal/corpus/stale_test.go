@@ -348,7 +348,7 @@ func TestEarlierFollows(t *testing.T) {
 	now := defined(t, widget(strings.Replace(spec(every+`mode: {type: string, enum: [A]}`), "{spec: {type: object", "{spec: {type: object, required: [every]", 1)))
 	g := now.Generator("v1", 1, nil)
 	if !g.Refuse("spec.every") {
-		t.Fatal("there is only one sort of strings")
+		t.Fatal("there is only one kind of strings")
 	}
 	stale, _ := g.Earlier(old)
 	if len(stale) != 1 {
@@ -400,7 +400,7 @@ func TestBeyond(t *testing.T) {
 		{`\bcat\b`, `cat$`, []string{"cat-", "cat.", "cat "}, false},
 		{`^.$`, `^[[:print:]]$`, []string{"\u00e4"}, false},
 		{`(?m)^a$`, `^a$`, []string{"a\n", "\na"}, false},
-		{`^\p{L}+$`, `^\p{Lu}+$`, nil, false}, // too many characters to tell apart
+		{`^\p{L}+$`, `^\p{Lu}+$`, nil, false}, // too many characters to distinguish
 	} {
 		n := &node{kind: text, limits: limits{maxLength: unlimited, patterns: []*regexp.Regexp{regexp.MustCompile(test.old)}}}
 		found, settled := beyond(n, regexp.MustCompile(test.now))

@@ -12,7 +12,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 )
 
-// The values that are tried at the place of a difference. They need not show it, nor be allowed: whoever asks for them looks.
+// The values that are tried at the place of a difference. They need not show it, nor be allowed: the caller checks that.
 
 // anyOf is a list of values of any type.
 func anyOf[T any](values []T) []any {

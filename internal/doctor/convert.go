@@ -55,8 +55,8 @@ func (l *looker) convert(ctx context.Context, d *Definition) {
 }
 
 // readAt returns the versions to read an object at, and the one to look for it at: the storage version if possible, as nothing is
-// converted then. Those that are deprecated are left out while there are others: API servers count who asks for them, and whoever wants
-// to remove one looks at that.
+// converted then. Those that are deprecated are left out while there are others: API servers count who asks for them, and users who
+// want to remove one look at that.
 func (d *Definition) readAt() (first string, all []string) {
 	for _, deprecated := range []bool{false, true} {
 		for _, v := range d.Spec.Versions {

@@ -146,8 +146,8 @@ func (j *judge) linted(about func(lint.RuleID) bool) []lint.Finding {
 	return slices.DeleteFunc(slices.Clone(j.Lint), func(f lint.Finding) bool { return f.Level == lint.Note || !about(f.Rule) })
 }
 
-// told judges a requirement by what lint found; part is for what lint only warns of.
-func (j *judge) told(id requirement.ID, findings []lint.Finding, part requirement.PartName) bool {
+// lintVerdict judges a requirement by what lint found; part is for what lint only warns of.
+func (j *judge) lintVerdict(id requirement.ID, findings []lint.Finding, part requirement.PartName) bool {
 	if j.Unlinted != "" {
 		j.unseen(id, "the definition cannot be judged: "+j.Unlinted)
 		return true
@@ -174,7 +174,7 @@ func (j *judge) told(id requirement.ID, findings []lint.Finding, part requiremen
 func (j *judge) schema() {
 	id := requirement.DoctorDefinitionSchema
 	others := slices.Concat(rules(requirement.DoctorConversionNone), rules(requirement.DoctorConversionNeeded), rules(requirement.DoctorCertificateBundle), rules(requirement.DoctorCertificateExpiry))
-	if !j.told(id, j.linted(func(r lint.RuleID) bool { return !slices.Contains(others, r) }), requirement.PartWarning) {
+	if !j.lintVerdict(id, j.linted(func(r lint.RuleID) bool { return !slices.Contains(others, r) }), requirement.PartWarning) {
 		j.passes(id)
 	}
 }
@@ -186,7 +186,7 @@ func (j *judge) none() {
 		j.spared(id, "it has a conversion webhook")
 	case len(j.Spec.Versions) == 1:
 		j.spared(id, "it has one version")
-	case !j.told(id, j.linted(func(r lint.RuleID) bool { return slices.Contains(rules(id), r) }), requirement.PartWarning):
+	case !j.lintVerdict(id, j.linted(func(r lint.RuleID) bool { return slices.Contains(rules(id), r) }), requirement.PartWarning):
 		j.passes(id)
 	}
 }

@@ -317,7 +317,7 @@ func TestDefects(t *testing.T) {
 		f := all[planting.finds]
 		found[planting.finds] = true
 		if len(all) != 1 || f.Verdict != planting.verdict || !strings.Contains(f.Reason, planting.says) {
-			t.Errorf("%s: want %s to be %s with %q, got %s", name, planting.finds, planting.verdict, planting.says, told(all))
+			t.Errorf("%s: want %s to be %s with %q, got %s", name, planting.finds, planting.verdict, planting.says, findingsText(all))
 		}
 	}
 	for _, r := range requirement.All() {
@@ -327,7 +327,7 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-func told(all map[requirement.ID]Finding) string {
+func findingsText(all map[requirement.ID]Finding) string {
 	var b strings.Builder
 	for _, f := range all {
 		fmt.Fprintf(&b, "\n    %s is %s: %s", f.Requirement, f.Verdict, f.Reason)
@@ -351,7 +351,7 @@ func TestRightsThatAreMissing(t *testing.T) {
 		change(p)
 		all := p.judged(t)
 		if f := all[id]; len(all) != 1 || f.Verdict != requirement.Errored || !strings.Contains(f.Reason, "may not") {
-			t.Errorf("%s: got %s", id, told(all))
+			t.Errorf("%s: got %s", id, findingsText(all))
 		}
 	}
 }

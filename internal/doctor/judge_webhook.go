@@ -147,7 +147,7 @@ func (j *judge) bundle() {
 		j.spared(id, noWebhook)
 	case j.Unlinted == "" && len(j.client().CABundle) == 0 && j.Webhook.Service:
 		j.violates(id, "", clientPath+".caBundle", "there is no caBundle"+j.injector(), "put the authority that signed the certificate of the webhook there")
-	case !j.told(id, j.linted(func(r lint.RuleID) bool { return slices.Contains(rules(id), r) }), requirement.PartWarning):
+	case !j.lintVerdict(id, j.linted(func(r lint.RuleID) bool { return slices.Contains(rules(id), r) }), requirement.PartWarning):
 		j.passes(id)
 	}
 }
@@ -168,7 +168,7 @@ func (j *judge) expiry() {
 		j.spared(id, noWebhook)
 		return
 	}
-	if j.told(id, j.linted(func(r lint.RuleID) bool { return slices.Contains(rules(id), r) }), requirement.PartSoon) {
+	if j.lintVerdict(id, j.linted(func(r lint.RuleID) bool { return slices.Contains(rules(id), r) }), requirement.PartSoon) {
 		return
 	}
 	for _, certificate := range j.Webhook.Chain {

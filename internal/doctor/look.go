@@ -37,7 +37,7 @@ type Options struct {
 	// server says of conversions.
 	Dial Dialer
 
-	// Progress is told what is being looked at. It may be nil.
+	// Progress gets what is being looked at. It may be nil.
 	Progress func(what string)
 }
 

@@ -27,7 +27,7 @@ func (c *checker) checkUpstream(ctx context.Context) {
 	own := c.errorPaths()
 	for _, err := range validation.ValidateCustomResourceDefinition(ctx, &internal) {
 		path := written(err.Field)
-		if own[path] || strings.HasPrefix(path, "status.") || c.told(path) {
+		if own[path] || strings.HasPrefix(path, "status.") || c.isReported(path) {
 			continue
 		}
 		c.found(Refused, c.fieldPath(path), "API servers reject it: %s: %s", path, reason(err))
@@ -64,9 +64,9 @@ func (c *checker) errorPaths() map[string]bool {
 	return paths
 }
 
-// told reports whether it was already reported at another place: servers confuse the fields of a service reference, miss names
+// isReported reports whether an error was already reported at another place: servers confuse the fields of a service reference, miss names
 // that follow from the kind, and repeat why a schema is not structural.
-func (c *checker) told(path string) bool {
+func (c *checker) isReported(path string) bool {
 	names := specPath().Child("names")
 	return c.crd.Spec.Names.Kind == "" && (path == names.Child("singular").String() || path == names.Child("listKind").String()) ||
 		c.has(ServiceInvalid) && strings.HasPrefix(path, clientPath().Child("service").String()) ||

@@ -173,8 +173,7 @@ const unfolded = `[...document.querySelectorAll(".results tr[data-verdict]")].fi
 // problemElements are the elements that are to be seen above the chapters.
 const problemElements = `[...document.querySelectorAll(".problem")].filter(e => e.checkVisibility()).map(e => e.id)`
 
-// TestPageFilters has somebody look for requirements as people do. What is told in full above the chapters is there whenever it is in
-// its chapter.
+// TestPageFilters looks for requirements as people do. What is shown in full above the chapters is there whenever it is in its chapter.
 func TestPageFilters(t *testing.T) {
 	r := sample(t)
 	ctx := visit(t, pageOf(t, r))

@@ -140,7 +140,7 @@ func TestChangesInEveryForm(t *testing.T) {
 	}
 }
 
-// TestSummaryOfLoads tells what differs between two load tests without requirements.
+// TestSummaryOfLoads expects what differs between two load tests without requirements.
 func TestSummaryOfLoads(t *testing.T) {
 	same := loadgen.Comparison{Rows: []loadgen.Row{{Statistic: "p99", Verdict: compare.NoDifference}}}
 	for want, c := range map[string]reports.Changes{
@@ -225,7 +225,7 @@ func TestSinceOfLoads(t *testing.T) {
 			t.Errorf("%s: it is worse: %t, it is open: %q; %s", name, Worse(c), Undecided(c), Summary(c))
 		}
 		if text := strings.Join(ChangeLines(c, Columns), "\n"); !strings.Contains(text, "\n    "+test.want) {
-			t.Errorf("%s: the terminal does not tell it:\n%s", name, text)
+			t.Errorf("%s: the terminal does not show it:\n%s", name, text)
 		}
 	}
 }
@@ -249,7 +249,7 @@ func TestLoadsThatCannotBeCompared(t *testing.T) {
 	}
 }
 
-// TestSinceOfNothing has a run that came to nothing be told as that, not as one of something else.
+// TestSinceOfNothing expects a run that came to nothing to be described as that, not as one of something else.
 func TestSinceOfNothing(t *testing.T) {
 	before, now := judgedAs(requirement.Passed), judgedAs()
 	c, err := Since(now, "before", before)

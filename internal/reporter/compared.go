@@ -72,7 +72,7 @@ func comparedCases(l *loadgen.Load, names unique) []testcase {
 			continue
 		}
 		c := testcase{Name: names.of("compared: " + compare.Name(row)), Classname: "load", Time: seconds(0)}
-		p := &problem{Message: brief(told(row)), Text: comparisonText(l.Comparison)}
+		p := &problem{Message: brief(rowText(row)), Text: comparisonText(l.Comparison)}
 		switch {
 		case slices.ContainsFunc(regressed(l), func(r loadgen.Row) bool { return compare.Name(r) == compare.Name(row) }):
 			p.Type, c.Failure = requirement.Failed.String(), p
@@ -96,8 +96,8 @@ func words(v compare.Verdict) string {
 	return text.String()
 }
 
-// told describes the outcome of a row in one sentence.
-func told(r loadgen.Row) string {
+// rowText describes the outcome of a row in one sentence.
+func rowText(r loadgen.Row) string {
 	if r.Why != "" {
 		return strings.TrimSuffix(r.Why, ".") // others put it into sentences
 	}

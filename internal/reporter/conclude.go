@@ -202,7 +202,7 @@ func unjudgedHeadline(r *reports.Report) string {
 	case unmeasured(r.Load) != "":
 		return "Could not judge the load through the API server: " + unmeasured(r.Load)
 	case len(incomparable(r.Load)) > 0:
-		return "Could not compare with the baseline: " + told(incomparable(r.Load)[0])
+		return "Could not compare with the baseline: " + rowText(incomparable(r.Load)[0])
 	}
 	if text := uncovered(r); text != "" {
 		return "Could not judge all of it: " + text

@@ -43,7 +43,7 @@ type Implementation struct {
 // ConformanceTarget is what was asked.
 type ConformanceTarget struct {
 	Kubernetes string   `yaml:"kubernetes,omitempty"` // version, such as v1.37.2
-	Cluster    string   `yaml:"cluster,omitempty"`    // sort of cluster, such as embedded
+	Cluster    string   `yaml:"cluster,omitempty"`    // kind of cluster, such as embedded
 	Webhook    string   `yaml:"webhook,omitempty"`    // URL
 	Kinds      []string `yaml:"kinds,omitempty"`      // that the webhook was judged with, such as "Widget of example.com at v1, v2"
 }

@@ -151,7 +151,7 @@ func thin(r *reports.Report) bool {
 	return share < enough && (r.Webhook.MinCoverage == 0 || share < r.Webhook.MinCoverage)
 }
 
-// sorts are the sorts of values that a field was seen with, the most frequent first.
+// sorts returns the kinds of values that a field was seen with, the most frequent first.
 func sorts(f reports.FieldCoverage) string {
 	names := slices.SortedFunc(maps.Keys(f.Seen), func(a, b string) int {
 		if f.Seen[a] != f.Seen[b] {

@@ -61,8 +61,8 @@ func reasonName(r reports.Result) string {
 	return "reason"
 }
 
-// objectPart is the smallest object that shows it, or the one that the commands create. It is told in full when it is short and at hand: a report that was read
-// back from JSON has the names of its files only.
+// objectPart is the smallest object that shows it, or the one that the commands create. It is shown in full when it is short and at hand:
+// a report that was read back from JSON has only the names of its files.
 func objectPart(r reports.Result) Part {
 	const lines, size = 40, 4000
 	p := Part{Name: "smallest object", Code: true, Files: filesNamed(r, "object.yaml")}

@@ -59,11 +59,11 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestObjectInFull has an object be told in full when that is no more than a reader takes in.
+// TestObjectInFull expects an object in full when that is no more than a reader takes in.
 func TestObjectInFull(t *testing.T) {
 	for name, test := range map[string]struct {
 		text string
-		told bool
+		full bool
 	}{
 		"none, as in a report read back":   {"", false},
 		"40 lines":                         {strings.Repeat("a: b\n", 40), true},
@@ -78,7 +78,7 @@ func TestObjectInFull(t *testing.T) {
 		r := reports.Result{Files: []reports.File{{Path: "exchanges/object.yaml", Data: []byte(test.text)}}}
 		got := objectPart(r)
 		want := ""
-		if test.told {
+		if test.full {
 			want = strings.TrimRight(test.text, "\r\n")
 		}
 		if got.Text != want || len(got.Files) != 1 {
@@ -124,7 +124,7 @@ func TestFieldNames(t *testing.T) {
 	}
 }
 
-// TestObjectOfTheUser has an object told without what API servers fill in, unless that is what the reason is about.
+// TestObjectOfTheUser expects an object without what API servers fill in, unless that is what the reason is about.
 func TestObjectOfTheUser(t *testing.T) {
 	const object = "metadata:\n  creationTimestamp: \"2019-09-04T14:03:02Z\"\n  generation: 1\n  name: a\n  resourceVersion: \"143\"\n  uid: b\nspec:\n  uid: c"
 	for reason, want := range map[string]string{

@@ -86,7 +86,7 @@ func many(n uint64, thing string) string {
 	return wholeNumber(n) + " " + thing + "s"
 }
 
-// sixDigits writes a number with six digits that tell, or all before the point if those are more, and with no exponent.
+// sixDigits writes a number with six significant digits, or all before the point if those are more, and with no exponent.
 func sixDigits(v float64) string {
 	if math.Abs(v) >= 1e5 {
 		return strconv.FormatFloat(v, 'f', 0, 64)

@@ -122,7 +122,7 @@ func stale(root *os.Root) []string {
 		}
 		names = append(names, stageFiles(bases(l)...)...)
 	}
-	if old.Cluster != nil || old.Error != "" || old.Stopped { // an API server that did not come up has told why
+	if old.Cluster != nil || old.Error != "" || old.Stopped { // an API server that did not come up has logged why
 		names = append(names, "apiserver.log")
 	}
 	for _, result := range old.Results {

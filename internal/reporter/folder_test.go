@@ -192,7 +192,7 @@ func TestOpenKeepsWhatIsNotOurs(t *testing.T) {
 	}
 }
 
-// TestGather has what a cluster told go when the next run begins, and nothing that somebody else put beside it.
+// TestGather expects the output of a cluster to be removed when the next run begins, and nothing that somebody else put beside it.
 func TestGather(t *testing.T) {
 	dir := t.TempDir()
 	mine := map[string]string{"cluster/notes.txt": "mine", "cluster/deep/notes.txt": "mine"}

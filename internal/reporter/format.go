@@ -67,7 +67,7 @@ func Names[T any](formats []Format[T]) []string {
 	return names
 }
 
-// Filed returns the formats that a run writes. The report itself comes first, because it tells the next run which files to remove.
+// Filed returns the formats that a run writes. The report itself comes first, because it lists the files that the next run is to remove.
 func Filed[T any](formats []Format[T]) []Format[T] {
 	filed := slices.DeleteFunc(slices.Clone(formats), func(f Format[T]) bool { return f.File == "" })
 	slices.SortStableFunc(filed, func(a, b Format[T]) int {

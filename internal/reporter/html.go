@@ -36,7 +36,7 @@ var (
 
 // Limits of a page, so that browsers can show one with thousands of failures.
 const (
-	mostProblems  = 300     // that are told in full above all others
+	mostProblems  = 300     // that are shown in full above all others
 	mostExchanges = 400_000 // bytes of requests and responses
 	mostExchange  = 8_000   // characters of one of them
 )

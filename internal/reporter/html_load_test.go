@@ -57,7 +57,7 @@ func TestManyStages(t *testing.T) {
 }
 
 // TestHTMLOfStagesInABrowser has a page with many stages fit into a narrow window, in which tables are scrolled by themselves,
-// and all of its charts have something to see. A script tells, for which the copy of the page lacks its policy.
+// and all of its charts have something to see. A script checks that; the copy of the page lacks its policy so that it can run.
 func TestHTMLOfStagesInABrowser(t *testing.T) {
 	text := string(written(t, wide(t), HTML))
 	policy := regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`).FindString(text)

@@ -211,17 +211,17 @@ func TestHTMLHasResults(t *testing.T) {
 		if cell := named(slices.Collect(row.Descendants()), "td")[0]; content(cell) != result.Verdict.String() || attribute(cell, "class") != "verdict "+strings.ToLower(result.Verdict.String()) {
 			t.Errorf("%s: got %s of class %s", result.ID, content(cell), attribute(cell, "class"))
 		}
-		told := row
+		shown := row
 		if want := result.Verdict == requirement.Failed || result.Verdict == requirement.Errored; (problem != nil) != want {
 			t.Errorf("%s is among the problems: %t, want %t", result.ID, problem != nil, want)
 		} else if want {
-			told = problem
+			shown = problem
 		}
-		text := content(told)
+		text := content(shown)
 		for _, want := range wanted(result) {
 			_, after, found := strings.Cut(text, visible.Text(want))
 			if !found {
-				t.Errorf("%s: %q lacks %q, or has it too early", result.ID, content(told), visible.Text(want))
+				t.Errorf("%s: %q lacks %q, or has it too early", result.ID, content(shown), visible.Text(want))
 				continue
 			}
 			text = after
@@ -235,7 +235,7 @@ func TestHTMLHasResults(t *testing.T) {
 	}
 }
 
-// wanted is what every form for people tells of a result, in order.
+// wanted returns what every form for people says about a result, in order.
 func wanted(result reports.Result) []string {
 	want := []string{string(result.ID), string(result.Level), result.Statement, strings.TrimSpace(result.Reason), objectPart(result).Text, result.Why, remedy(result)}
 	want = append(want, result.Curl, result.Rerun, result.Spec, result.Location, sources(result), result.Note)
@@ -278,7 +278,7 @@ func browse(t *testing.T, page string, before ...action) []byte {
 }
 
 // TestHTMLShowsOneSubject has a real browser show what is about one definition only, as somebody who chooses it sees. A
-// script tells what is to be seen, for which the copy of the page lacks its policy.
+// script reports what is visible. The copy of the page lacks its policy so that the script can run.
 func TestHTMLShowsOneSubject(t *testing.T) {
 	r := sample(t)
 	text := string(written(t, r, HTML))

@@ -35,8 +35,8 @@ func encoded(v any) ([]byte, error) {
 	return spelled(b.Bytes()), err
 }
 
-// spelled has JSON spell out what is not to be seen, as Visible knows it. Encoders leave some of it, and the terminal of whoever looks
-// at the file obeys it. All of it is in strings.
+// spelled returns JSON with invisible characters spelled out, as Visible knows them. Encoders leave some of them, and a terminal that
+// shows the file obeys them. All of them are in strings.
 func spelled(text []byte) []byte {
 	hidden := func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }
 	if bytes.IndexFunc(text, hidden) < 0 {

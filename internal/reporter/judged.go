@@ -141,7 +141,7 @@ func misses(l *loadgen.Load) string {
 		misses = append([]string{searchText(*l.Search)}, misses...)
 	}
 	for _, row := range regressed(l) {
-		misses = append(misses, told(row))
+		misses = append(misses, rowText(row))
 	}
 	if n := len(misses); n > most {
 		misses = append(misses[:most], more(n-most))

@@ -101,7 +101,7 @@ func outpaced(change func(*loadgen.Stage)) *reports.Report {
 	return r
 }
 
-// TestBehind has a load that the webhook could not follow not pass for good, in whatever form it is told.
+// TestBehind expects no form of the report to show a load that the webhook could not follow as good.
 func TestBehind(t *testing.T) {
 	relist := func(s *loadgen.Stage) {
 		*s = loadgen.Stage{

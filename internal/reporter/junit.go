@@ -62,7 +62,7 @@ type (
 )
 
 // JUnit writes the report as JUnit XML: a suite for each chapter, a case for each requirement; and a suite for what has
-// changed, if that is known. Readers tell cases apart by their class and name, so the class is derived from the chapter's name.
+// changed, if that is known. Readers distinguish cases by their class and name, so the class is derived from the chapter's name.
 func JUnit(r *reports.Report, w io.Writer) error {
 	all := testsuites{Name: "crdconform", Time: seconds(r.Seconds)}
 	for _, suite := range suitesOf(r) {

@@ -85,7 +85,7 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// TestJUnitText has failures tell all in the order in which it is read.
+// TestJUnitText expects failures to say everything in the order in which it is read.
 func TestJUnitText(t *testing.T) {
 	r := sample(t)
 	r.Strict = true
@@ -261,7 +261,7 @@ func TestJUnitOfStages(t *testing.T) {
 	}
 }
 
-// TestJUnitOfSameNames has objectives that are told apart by nothing be cases that are.
+// TestJUnitOfSameNames expects objectives that nothing distinguishes to become distinct cases.
 func TestJUnitOfSameNames(t *testing.T) {
 	same := loadgen.Objective{Stage: "x", Name: "p99", Limit: 1, Unit: "ms", Met: true}
 	r := &reports.Report{Load: with(&loadgen.Load{Stages: []loadgen.Stage{{Name: "x"}, {Name: "x"}}}, same, same)}
@@ -285,15 +285,15 @@ func TestJUnitOfASearch(t *testing.T) {
 		want   string
 	}{
 		"found": {met, []loadgen.Stage{{Requests: 9}}, ""}, "not confirmed": {busy, nil, "error Errored"}, "not confirmed, beside others": {busy, []loadgen.Stage{{Requests: 9}}, "error Errored"}, "not found": {loadgen.Search{Missed: 20, Probes: missed}, nil, "failure Failed"},
-		"could not tell": {loadgen.Search{Missed: 20, Probes: []loadgen.Probe{{Rate: 20, Void: true}}}, nil, "error Errored"}, "stopped": {loadgen.Search{Missed: 20, Probes: missed, Partial: true}, nil, "error Errored"},
+		"undecided": {loadgen.Search{Missed: 20, Probes: []loadgen.Probe{{Rate: 20, Void: true}}}, nil, "error Errored"}, "stopped": {loadgen.Search{Missed: 20, Probes: missed, Partial: true}, nil, "error Errored"},
 	} {
 		r := &reports.Report{Load: &loadgen.Load{Search: &test.search, Stages: test.stages}}
 		Conclude(r)
 		suite := parsedSuites(t, r)[0]
 		c := suite.Cases[len(suite.Cases)-1]
 		sure := test.want != "error Errored"
-		if told := slices.ContainsFunc(suite.Properties, func(p property) bool { return p.Name == "load.search.met" }); told != sure {
-			t.Errorf("%s: the rate is told: %t", name, told)
+		if shown := slices.ContainsFunc(suite.Properties, func(p property) bool { return p.Name == "load.search.met" }); shown != sure {
+			t.Errorf("%s: the rate is shown: %t", name, shown)
 		}
 		if sure != (r.Outcome != reports.Unjudged) {
 			t.Errorf("%s: it comes to %s", name, r.Outcome)

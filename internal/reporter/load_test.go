@@ -145,7 +145,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestSearchOnABusyMachine blames the webhook only when its lowest rate missed the goal, and not when nobody could tell.
+// TestSearchOnABusyMachine blames the webhook only when its lowest rate missed the goal, and not when the cause is unknown.
 func TestSearchOnABusyMachine(t *testing.T) {
 	missed, void := loadgen.Probe{Rate: 20}, loadgen.Probe{Rate: 10, Void: true}
 	for want, s := range map[reports.Outcome]*loadgen.Search{
@@ -159,7 +159,7 @@ func TestSearchOnABusyMachine(t *testing.T) {
 	}
 }
 
-// TestSearchThatIsNotConfirmed says so wherever it is told.
+// TestSearchThatIsNotConfirmed expects every form of the report to say so.
 func TestSearchThatIsNotConfirmed(t *testing.T) {
 	l := &loadgen.Load{Search: &loadgen.Search{Goal: "p99 <= 50ms", Met: 10, Missed: 20, Probes: []loadgen.Probe{{Rate: 10, Met: true}, {Rate: 20, Void: true}}}}
 	r := &reports.Report{Load: l}

@@ -12,7 +12,7 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// detailed is how many bytes of a summary there may be before problems are told in one line each. Pages of jobs hold a
+// detailed is how many bytes of a summary there may be before problems get one line each. Pages of jobs hold a
 // megabyte, and all of it is in report.html.
 const detailed = 400_000
 

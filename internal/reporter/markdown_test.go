@@ -137,7 +137,7 @@ func TestMarkdownHasProblems(t *testing.T) {
 	}
 }
 
-// TestMarkdownOfMany has what a job's page has room for, however much there is to tell.
+// TestMarkdownOfMany has what a job's page has room for, however much there is to say.
 func TestMarkdownOfMany(t *testing.T) {
 	r := &reports.Report{Webhook: &reports.Webhook{Kinds: []reports.Kind{{Gaps: slices.Repeat([]string{"spec.x: too deep"}, 500)}}}}
 	one := sample(t).Results[2]

@@ -27,7 +27,7 @@ type Matrix struct {
 // MatrixColumn is one run.
 type MatrixColumn struct {
 	Version string                      `json:"version"`          // of Kubernetes, such as v1.36.3; empty when it could not be had
-	Cluster string                      `json:"cluster"`          // sort of cluster, such as envtest
+	Cluster string                      `json:"cluster"`          // kind of cluster, such as envtest
 	Report  string                      `json:"report"`           // folder of its report
 	Outcome reports.Outcome             `json:"outcome"`          //
 	Error   string                      `json:"error,omitempty"`  // why it could not judge all that it was to
@@ -102,7 +102,7 @@ func boundOf(r reports.Result, minor requirement.Minor) string {
 }
 
 // changed returns the versions at which a requirement came to something else than at the version before that was judged. What
-// differs between two API servers of the same version is not because of the version, and neither is what one sort of cluster can
+// differs between two API servers of the same version is not because of the version, and neither is what one kind of cluster can
 // check and another cannot.
 func (m *Matrix) changed(row MatrixRow) []string {
 	var at []string
@@ -119,7 +119,7 @@ func (m *Matrix) changed(row MatrixRow) []string {
 }
 
 // comparable reports whether two cells of a row differ because of the version, if they do: both were judged, and neither is without
-// a verdict for want of something that its sort of cluster lacks, which that of the other may have and other minors do not want.
+// a verdict for want of something that its kind of cluster lacks, which that of the other may have and other minors do not want.
 func (m *Matrix) comparable(row MatrixRow, a, b int) bool {
 	x, y := row.Cells[a], row.Cells[b]
 	if x.Verdict == requirement.Unknown || y.Verdict == requirement.Unknown {

@@ -125,7 +125,7 @@ func TestMatrixOfOneVersion(t *testing.T) {
 	}
 }
 
-// TestMatrixOfRuns has runs on one API server, such as those of several webhooks: their columns are told apart, and each of their
+// TestMatrixOfRuns has runs on one API server, such as those of several webhooks: their columns are distinguished, and each of their
 // definitions has rows of its own.
 func TestMatrixOfRuns(t *testing.T) {
 	t.Parallel()
@@ -154,8 +154,8 @@ func TestMatrixOfRuns(t *testing.T) {
 	}
 }
 
-// TestMatrixOfSeveralSorts has sorts of clusters of which one lacks what a requirement needs. That is no change of a version.
-func TestMatrixOfSeveralSorts(t *testing.T) {
+// TestMatrixOfSeveralKinds has kinds of clusters of which one lacks what a requirement needs. That is no change of a version.
+func TestMatrixOfSeveralKinds(t *testing.T) {
 	t.Parallel()
 	const na, passed, failed = requirement.NotApplicable, requirement.Passed, requirement.Failed
 	bounded := requirement.Requirement{ID: "bounded", Since: requirement.Minor{Major: 1, Minor: 35}}

@@ -124,7 +124,7 @@ func sameTarget(r *reports.Report, other *reports.Report, name, otherName string
 	return nil
 }
 
-// sameProgram fails when webhooks on a machine of their own, whose ports say nothing, are told apart by something else: the program
+// sameProgram fails when webhooks on a machine of their own, whose ports say nothing, are distinguished by something else: the program
 // that was started with its arguments, or the definitions.
 func sameProgram(r *reports.Report, other *reports.Report, name, otherName string) error {
 	if x, y := started(r.Command), started(other.Command); x != "" && y != "" && x != y {
@@ -225,7 +225,7 @@ func moved(r *reports.Report, n int) *reports.Report {
 	return &copied
 }
 
-func movedFiles(files []reports.File, n int, told func(from, to string)) []reports.File {
+func movedFiles(files []reports.File, n int, note func(from, to string)) []reports.File {
 	files = slices.Clone(files)
 	for i := range files {
 		from := files[i].Path
@@ -234,7 +234,7 @@ func movedFiles(files []reports.File, n int, told func(from, to string)) []repor
 			continue
 		}
 		files[i].Path = path.Join(dir, fmt.Sprintf("run-%d", n), rest)
-		told(from, files[i].Path)
+		note(from, files[i].Path)
 	}
 	return files
 }

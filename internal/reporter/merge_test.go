@@ -55,7 +55,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergeElsewhere tells webhooks of other machines apart by their ports, and merges what was judged with other definitions.
+// TestMergeElsewhere distinguishes webhooks of other machines by their ports, and merges what was judged with other definitions.
 func TestMergeElsewhere(t *testing.T) {
 	at := func(url string, kinds ...reports.Kind) *reports.Report {
 		r := judgedAs(requirement.Passed)

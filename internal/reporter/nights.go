@@ -201,7 +201,7 @@ const (
 )
 
 const (
-	// lately is how many nights tell whether a requirement is flaky.
+	// lately is how many nights decide whether a requirement is flaky.
 	lately = 30
 
 	// settled is how many nights in a row make a failure that came and went before a broken requirement.

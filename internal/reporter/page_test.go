@@ -116,7 +116,7 @@ func TestPrintedFailures(t *testing.T) {
 	if got := evaluated[[]string](ctx, t, unfolded); len(got) > 0 {
 		t.Errorf("on paper there is what passed: %q", got)
 	}
-	// Browsers leave out what is in the background, unless they are told that it matters.
+	// Browsers leave out what is in the background, unless the page says that it matters.
 	if got := evaluated[string](ctx, t, `[...new Set([...document.querySelectorAll(".bar span")].map(e => getComputedStyle(e).printColorAdjust + (e.getBoundingClientRect().height > 3)))].join()`); got != "exacttrue" {
 		t.Errorf("the bar on paper is %s", got)
 	}

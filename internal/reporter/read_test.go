@@ -205,7 +205,7 @@ func TestEmptyAndHuge(t *testing.T) {
 		}
 	}
 	if page := string(written(t, huge, HTML)); strings.Count(page, `<details class="problem`) != mostProblems || !strings.Contains(page, "and 9700 more, which are shown with their chapters") {
-		t.Error("the page tells too many problems above all others, or does not say that there are more")
+		t.Error("the page shows too many problems above all others, or does not say that there are more")
 	}
 	if text := string(written(t, huge, Markdown)); !strings.Contains(text, "more, all of them in report.html") || !strings.Contains(text, "\n## Run\n") {
 		t.Error("the summary does not say that there is more, or lacks its end")

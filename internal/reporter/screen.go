@@ -145,7 +145,7 @@ func (s Screen) notes(report *reports.Report) {
 	for _, v := range []requirement.Verdict{requirement.Tolerated, requirement.NotApplicable, requirement.KnownFailing} {
 		for _, result := range report.With(v) {
 			if result.Immaterial || Problem(report, result) {
-				continue // nobody can do anything about it, and the reports have it; or it is told as a problem
+				continue // nobody can do anything about it, and the reports have it; or it is shown as a problem
 			}
 			n := note{v, Brief(result)}
 			if ids[n] == nil {
@@ -179,7 +179,7 @@ func (s Screen) changes(c *reports.Changes) {
 }
 
 // causes lists what counts against somebody or could not be judged, by cause: in a line each, or in more if they are few and the terminal
-// is narrow. The problems were told when they came.
+// is narrow. The problems were shown when they came.
 func (s Screen) causes(report *reports.Report) {
 	all := Causes(report)
 	for _, c := range all[:min(len(all), mostCauses)] {

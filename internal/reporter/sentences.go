@@ -147,7 +147,7 @@ func objectiveMargin(o loadgen.Objective) string {
 	return text + met
 }
 
-// quantity is a number with its unit. It has digits enough to tell a limit from what barely misses it.
+// quantity is a number with its unit. It has digits enough to distinguish a limit from what barely misses it.
 func quantity(o loadgen.Objective, v float64) string {
 	switch o.Unit {
 	case "share":

@@ -224,7 +224,7 @@ func average(seconds float64, of uint64) string {
 	return fmt.Sprintf("%.3g", 1000*seconds/float64(of))
 }
 
-// serverShare is how much of that it had objects converted, by its own metrics; a dash when they do not tell, or count conversions
+// serverShare is how much of that it had objects converted, by its own metrics; a dash when they do not show it, or count conversions
 // that belong to no request.
 func serverShare(s loadgen.Share) string {
 	if s.Requests == 0 || s.Beside > 0 || s.Conversions > 0 && s.OfServer == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/crdconform/crdconform/reports"
 )
 
-// TestServer wants what clients of an API server meet in every form. A budget that is exceeded is told, and counts against nobody.
+// TestServer wants what clients of an API server meet in every form. An exceeded budget is reported, and counts against nobody.
 func TestServer(t *testing.T) {
 	bound := 3.0
 	share := loadgen.Share{
@@ -90,13 +90,13 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestServersOwnMetrics has a dash for what an API server's metrics do not tell.
+// TestServersOwnMetrics expects a dash for what an API server's metrics do not show.
 func TestServersOwnMetrics(t *testing.T) {
 	for name, test := range map[string]struct {
 		share       loadgen.Share
 		time, whole string
 	}{
-		"all told":            {loadgen.Share{Requests: 4, RequestSeconds: 2, Conversions: 4, ConversionSeconds: 1, OfServer: 0.5}, "500", "50 %"},
+		"in total":            {loadgen.Share{Requests: 4, RequestSeconds: 2, Conversions: 4, ConversionSeconds: 1, OfServer: 0.5}, "500", "50 %"},
 		"nothing converted":   {loadgen.Share{Requests: 4, RequestSeconds: 2}, "500", "0 %"},
 		"beside the requests": {loadgen.Share{Requests: 4, RequestSeconds: 2, Conversions: 4, ConversionSeconds: 1, Beside: 2}, "500", "-"},
 		"no metrics":          {loadgen.Share{Missing: []string{"forbidden"}}, "-", "-"},

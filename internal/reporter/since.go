@@ -190,7 +190,7 @@ func Worse(c *reports.Changes) bool {
 	return len(ofSort(c, reports.NewlyFailing)) > 0 || len(loadOfSort(c, reports.NewlyFailing)) > 0 || c.Load != nil && len(compare.RegressedRows(*c.Load)) > 0
 }
 
-// Undecided says what keeps the comparison from telling whether the run is worse; nothing when nothing does.
+// Undecided says what keeps the comparison from finding out whether the run is worse; nothing when nothing does.
 func Undecided(c *reports.Changes) string {
 	lost, loads := ofSort(c, reports.NoLongerJudged), loadOfSort(c, reports.NoLongerJudged)
 	switch {
@@ -201,7 +201,7 @@ func Undecided(c *reports.Changes) string {
 	case len(loads) > 0:
 		return "no longer judged: " + loadChangeText(loads[0])
 	case c.Load != nil && len(compare.UndecidedRows(*c.Load)) > 0:
-		return told(compare.UndecidedRows(*c.Load)[0])
+		return rowText(compare.UndecidedRows(*c.Load)[0])
 	}
 	return ""
 }

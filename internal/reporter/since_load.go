@@ -91,9 +91,9 @@ func judgementsBeside(l *loadgen.Load) []judgement {
 	}
 	switch worse, open := regressed(l), incomparable(l); {
 	case len(worse) > 0:
-		all = append(all, judgement{comparison, "missed", told(worse[0])})
+		all = append(all, judgement{comparison, "missed", rowText(worse[0])})
 	case len(open) > 0:
-		all = append(all, judgement{comparison, "void", told(open[0])})
+		all = append(all, judgement{comparison, "void", rowText(open[0])})
 	case l.Comparison != nil && slices.ContainsFunc(l.Comparison.Rows, func(r loadgen.Row) bool { return r.Limit != "" }):
 		all = append(all, judgement{comparison, "met", ""})
 	}

@@ -13,7 +13,7 @@ func firstLine(s string) string {
 	return strings.TrimSpace(line)
 }
 
-// flat returns text in one line. Lines that stand beside each other are told apart; one that is indented, or follows one that
+// flat returns text in one line. Lines that stand beside each other are separated; one that is indented, or follows one that
 // ends in a colon, belongs to the line before.
 func flat(s string) string {
 	var text, last string

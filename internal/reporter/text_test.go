@@ -9,7 +9,7 @@ import (
 	"github.com/crdconform/crdconform/reports"
 )
 
-// TestLinesOfReasons has a reason of several lines be told in one that says what was found.
+// TestLinesOfReasons expects a reason of several lines to become one that says what was found.
 func TestLinesOfReasons(t *testing.T) {
 	for reason, want := range map[string]struct{ brief, flat string }{
 		"":                                     {},

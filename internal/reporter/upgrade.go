@@ -31,7 +31,7 @@ func StepVerdict(step reports.LegStep) requirement.Verdict {
 // StepSummary says in a few words what came of a step.
 func StepSummary(step reports.LegStep) string {
 	objects, found, judged := 0, 0, 0
-	why, untold := "", ""
+	why, untried := "", ""
 	for _, c := range step.Cells {
 		objects, found = objects+c.Objects, found+c.Found
 		if c.Verdict != requirement.NotApplicable {
@@ -39,13 +39,13 @@ func StepSummary(step reports.LegStep) string {
 		} else if why == "" {
 			why = c.Reason
 		}
-		if c.Verdict == requirement.NotApplicable && c.Objects > 0 && untold == "" { // it was tried, so that others passed is not all there is to say
-			untold = c.Reason
+		if c.Verdict == requirement.NotApplicable && c.Objects > 0 && untried == "" { // it was tried, so that others passed is not all there is to say
+			untried = c.Reason
 		}
 	}
 	switch {
-	case untold != "" && !worseThan(StepVerdict(step), requirement.Passed):
-		return joined(requirement.NotApplicable.String(), ": ", untold)
+	case untried != "" && !worseThan(StepVerdict(step), requirement.Passed):
+		return joined(requirement.NotApplicable.String(), ": ", untried)
 	case judged == 0:
 		return joined("not judged", ": ", why)
 	case objects == 0:

@@ -175,7 +175,7 @@ func TestStoppedSpec(t *testing.T) {
 	}
 }
 
-// TestInapplicable tells what nobody can have from what merely could not be judged.
+// TestInapplicable distinguishes what nobody can have from what merely could not be judged.
 func TestInapplicable(t *testing.T) {
 	env := spectest.Env(t, suites.Options{Seed: 1})
 	outcome, err := suites.Run(t.Context(), env, []suites.Area{{Name: "test", Register: func(env *suites.Env) {

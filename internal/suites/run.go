@@ -72,17 +72,17 @@ func Run(ctx context.Context, env *Env, areas []Area, progress Progress) (Outcom
 			progress.SpecStarted(id, r.LeafNodeText)
 		}
 	})
-	told := map[requirement.ID]Result{}
+	results := map[requirement.ID]Result{}
 	ginkgo.ReportAfterEach(func(r types.SpecReport) {
 		if result, ok := resultOf(r); ok && result.Verdict != requirement.Unknown {
-			told[result.Requirement] = result
+			results[result.Requirement] = result
 			progress.SpecDone(result)
 		}
 	})
 	ginkgo.ReportAfterSuite("outcome", func(r types.Report) { report = r })
 	ginkgo.RunSpecs(ignoreFailure{}, "crdconform", config, types.NewDefaultReporterConfig())
 	env.installer.settle()
-	return outcomeOf(ctx, report, told)
+	return outcomeOf(ctx, report, results)
 }
 
 // plant puts the specs of the areas into Ginkgo's tree, in place of what was there.
@@ -163,11 +163,11 @@ func (ignoreFailure) Fail() {}
 
 // outcomeOf sums the report of a run up. A result that was reported for a spec is kept, even if an interruption at that moment
 // makes Ginkgo report the spec as interrupted.
-func outcomeOf(ctx context.Context, report types.Report, told map[requirement.ID]Result) (Outcome, error) {
+func outcomeOf(ctx context.Context, report types.Report, results map[requirement.ID]Result) (Outcome, error) {
 	outcome := Outcome{Started: report.StartTime, Duration: report.RunTime, Interrupted: ctx.Err() != nil}
 	for _, r := range report.SpecReports {
 		if result, ok := resultOf(r); ok {
-			if before, known := told[result.Requirement]; known && result.Verdict == requirement.Unknown {
+			if before, known := results[result.Requirement]; known && result.Verdict == requirement.Unknown {
 				result = before
 			}
 			outcome.Results = append(outcome.Results, result)

@@ -215,7 +215,7 @@ func (i *installer) installOwn(ctx context.Context) (*Resource, error) {
 func (i *installer) adopt(ctx context.Context, definition *apiextensionsv1.CustomResourceDefinition) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		there, err := i.env.CRDs.Get(ctx, definition.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) { // whoever installs definitions did not know this one
+		if apierrors.IsNotFound(err) { // this one was not among those that were installed
 			return i.create(ctx, definition)
 		}
 		if err != nil {

@@ -73,7 +73,7 @@ func (c chapter) access() {
 // somebody is a user who may do only what specs allow, each in a group of its own. It exists only by impersonation.
 type somebody struct{ chapter }
 
-// nobodyElse is the name of the user. Whoever runs this may be given the right to impersonate it and nobody else.
+// nobodyElse is the name of the user. The user who runs this may be given the right to impersonate it and nobody else.
 const nobodyElse = "crdconform:somebody"
 
 // somebody makes up a user, or skips the spec where RBAC is not in force.

@@ -144,7 +144,7 @@ func (c chapter) observing() {
 			d.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["more"] = schema{Type: "string"}
 		})
 		Expect(crd.Definition(ctx).Generation).To(BeNumerically(">", was), "a change of the spec must count")
-		Expect(observed()).To(Equal([]int64{was, was}), "both must tell that they are about what was before")
+		Expect(observed()).To(Equal([]int64{was, was}), "both must say that they are about what was before")
 	})
 }
 

@@ -90,11 +90,11 @@ func (r *round) must(ctx context.Context, o *object, err error, format string, a
 	r.require(err, format, arguments...)
 }
 
-// merged is must for an apply, which is false when the webhook failed over fields of a manager that are none: another requirement tells that.
+// merged is must for an apply, which is false when the webhook failed over fields of a manager that are none: another requirement reports that.
 func (r *round) merged(ctx context.Context, o *object, err error, format string, arguments ...any) bool {
 	GinkgoHelper()
-	if told := r.toldOfParts(ctx, err); told != "" {
-		r.leave(told)
+	if other := r.blockerOfParts(ctx, err); other != "" {
+		r.leave(other)
 		return false
 	}
 	r.must(ctx, o, err, format, arguments...)

@@ -270,7 +270,7 @@ func (r *round) soundAfresh(ctx context.Context, o *object, version string, fiel
 		r.blame(ctx, requirement.ResourceCreateEveryVersion, fresh, "creating an object at %s (stored at %s): expected it to be created, got: %v", version, r.storage, err)
 		return false
 	case refused(err):
-		return false // it cannot be told
+		return false // it is unknown
 	}
 	r.require(err, "creating %s at %s", fresh.name, version)
 	return r.sound(ctx, fresh)

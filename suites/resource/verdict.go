@@ -65,8 +65,8 @@ func (r *round) answers(ctx context.Context) bool {
 // once the webhook did not respond. No other spec would report these.
 func (r *round) blame(ctx context.Context, id requirement.ID, o *object, format string, arguments ...any) {
 	GinkgoHelper()
-	if told := r.toldOfSample(ctx, o); told != "" {
-		r.leave(told)
+	if other := r.blockerOfSample(ctx, o); other != "" {
+		r.leave(other)
 		return
 	}
 	if r.id == id || r.storage != r.initially || r.silent != "" {
@@ -213,7 +213,7 @@ func rewritten(version string, before, after *unstructured.Unstructured) string 
 	return "; in storage, applying at " + version + " changed:\n" + lines(changed)
 }
 
-// otherwise returns the fields, but metadata, that two objects have in another order or spelling. API servers tell these apart when they
+// otherwise returns the fields, but metadata, that two objects have in another order or spelling. API servers distinguish these when they
 // decide whether to write.
 func otherwise(before, after *unstructured.Unstructured) []corpus.Loss {
 	paths := append(corpus.Leaves(before), corpus.Leaves(after)...)

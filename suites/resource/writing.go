@@ -85,7 +85,7 @@ func (r *round) invalid(ctx context.Context, o *object, format string, arguments
 	r.violated(ctx, part, o, format, arguments...)
 }
 
-// restore creates what is read of an object at a version under another name, as whoever restores a backup does. API servers
+// restore creates what is read of an object at a version under another name, as a restore of a backup does. API servers
 // validate that more strictly than an update, in which they let pass what was invalid before.
 func (r *round) restore(ctx context.Context, o *object, version string) {
 	GinkgoHelper()

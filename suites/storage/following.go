@@ -20,7 +20,7 @@ import (
 )
 
 // follower is a client that watches as controllers do: where a watch ends it goes on at the resourceVersion of the last event,
-// and lists again when it is told that this one is too old.
+// and lists again when the server says that this one is too old.
 type follower struct {
 	objects dynamic.ResourceInterface
 
@@ -97,13 +97,13 @@ func (f *follower) saw(what watch.EventType, object *unstructured.Unstructured) 
 	revision := object.GetResourceVersion()
 	if what == watch.Deleted {
 		delete(f.state, object.GetName())
-		revision = "" // the request that deletes does not tell it
+		revision = "" // the response to the deletion does not say it
 	}
-	f.events = append(f.events, told(what, object.GetName(), revision))
+	f.events = append(f.events, described(what, object.GetName(), revision))
 }
 
-// told is an event as text, for comparison.
-func told(what watch.EventType, name, revision string) string {
+// described is an event as text, for comparison.
+func described(what watch.EventType, name, revision string) string {
 	return fmt.Sprintf("%s %s %s", what, name, revision)
 }
 
@@ -145,7 +145,7 @@ func followed(ctx SpecContext, crd *suites.Resource) {
 	var events []string
 	expect := func(what watch.EventType, object *unstructured.Unstructured) {
 		want[object.GetName()] = object.GetResourceVersion()
-		events = append(events, told(what, object.GetName(), object.GetResourceVersion()))
+		events = append(events, described(what, object.GetName(), object.GetResourceVersion()))
 	}
 	expect(watch.Modified, patched("v1", "first", `{"port": "1"}`))
 	expect(watch.Added, created("v1beta1", "third"))
@@ -154,7 +154,7 @@ func followed(ctx SpecContext, crd *suites.Resource) {
 	expect(watch.Modified, patched("v1beta1", "second", "{}")) // which moves it to the storage version
 	Expect(crd.At("v1").Delete(ctx, "third")).To(Succeed())
 	delete(want, "third")
-	events = append(events, told(watch.Deleted, "third", ""))
+	events = append(events, described(watch.Deleted, "third", ""))
 	expect(watch.Added, created("v1", "last"))
 
 	for version, f := range followers {

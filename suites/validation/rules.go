@@ -49,13 +49,13 @@ func rules(env *suites.Env) {
 					Error().To(MatchError(ContainSubstring("failed rule: self.replicas <= self.maxReplicas")))
 			})
 
-		told(env)
+		messages(env)
 		metadata(env)
 	})
 }
 
-// told are the specs of what a rule says of its errors.
-func told(env *suites.Env) {
+// messages are the specs of what a rule says of its errors.
+func messages(env *suites.Env) {
 	setup := env.With(fixtures.Stable, func(crd *definition) {
 		forbidden := apiextensionsv1.FieldValueForbidden
 		expressed, reasoned, named := ruled(properties{Type: "string", MaxLength: new(int64(20))}, "self == 'kept'"), ruled(integer(), "self < 10", "self < 20"), ruled(object(map[string]properties{"inner": integer()}), "self.inner < 10")

@@ -185,7 +185,7 @@ func (p *prober) byItself(ctx context.Context, pair corpus.Pair, object *unstruc
 	return p.answers(ctx, pair, []*unstructured.Unstructured{object})[0].raw
 }
 
-// apart is what tells two conversions of an object apart. Nil is one that failed.
+// apart returns the differences between two conversions of an object. Nil is one that failed.
 func (p *prober) apart(pair corpus.Pair, a, b json.RawMessage) []corpus.Loss {
 	if bytes.Equal(a, b) {
 		return nil

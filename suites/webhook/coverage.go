@@ -12,7 +12,7 @@ import (
 	"github.com/crdconform/crdconform/reports"
 )
 
-// cover counts the objects that made the way to the second version of a pair and back, and tells what has been tried so far.
+// cover counts the objects that made the way to the second version of a pair and back, and reports what has been tried so far.
 func (p *prober) cover(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, trips []trip) {
 	schema := p.schemaOf(pair.From)
 	if schema == nil || p.env.Subject.Tried == nil || !p.generates() {
@@ -26,10 +26,10 @@ func (p *prober) cover(ctx context.Context, pair corpus.Pair, objects []*unstruc
 			p.coverage[pair].Add(objects[i])
 		}
 	}
-	p.tell(ctx, pair)
+	p.reportTried(ctx, pair)
 }
 
-// meet counts the sorts of values of objects that were converted, and of which it does not matter what they are then.
+// meet counts the kinds of values of objects that were converted, and of which it does not matter what they are then.
 func (p *prober) meet(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, outcomes []outcome) {
 	counted := p.coverage[pair]
 	if counted == nil {
@@ -40,12 +40,12 @@ func (p *prober) meet(ctx context.Context, pair corpus.Pair, objects []*unstruct
 			counted.Meet(objects[i])
 		}
 	}
-	p.tell(ctx, pair)
+	p.reportTried(ctx, pair)
 }
 
-// tell tells what has been tried so far, after more was tried at a pair of versions.
-func (p *prober) tell(ctx context.Context, pair corpus.Pair) {
-	tell := p.env.Subject.Tried
+// reportTried reports what has been tried so far, after more was tried at a pair of versions.
+func (p *prober) reportTried(ctx context.Context, pair corpus.Pair) {
+	report := p.env.Subject.Tried
 	var all []reports.Coverage
 	var gaps []string
 	for _, version := range p.env.Subject.Corpus.Versions {
@@ -74,5 +74,5 @@ func (p *prober) tell(ctx context.Context, pair corpus.Pair) {
 			}
 		}
 	}
-	tell(all, slices.Compact(gaps))
+	report(all, slices.Compact(gaps))
 }

@@ -26,7 +26,7 @@ func (p *prober) failOver(ctx context.Context, x exchange, id requirement.ID) {
 }
 
 // culprits asks for each object of a rejected request alone. It returns the exchange of the first that is rejected in the same way, and
-// names those that are. The exchange is returned as it is, without names, where the objects do not tell or the webhook has ended.
+// names those that are. The exchange is returned as it is, without names, where the objects do not show it or the webhook has ended.
 func (p *prober) culprits(ctx context.Context, x exchange, id requirement.ID) (exchange, string) {
 	objects := p.sent(&x)
 	if x.judgement.Stopped != id || p.silent != nil || p.ended != nil || len(objects) == 0 {

@@ -66,7 +66,7 @@ func (p *prober) desiring(request contract.Request, version string) []byte {
 	return p.withObjects(request, string(objects))
 }
 
-// malformed sends malformed requests, and expects to be told so.
+// malformed sends malformed requests, and expects them to be rejected as such.
 func (p *prober) malformed(ctx SpecContext) {
 	p.sound(ctx)
 	for _, m := range p.malformations(ctx) {

@@ -177,8 +177,8 @@ func (p *prober) spent() bool {
 	if s.Budget == 0 || time.Since(p.began) < s.Budget {
 		return false
 	}
-	if s.Spent != nil && !p.told {
-		p.told = true
+	if s.Spent != nil && !p.exhausted {
+		p.exhausted = true
 		s.Spent()
 	}
 	return true

@@ -28,20 +28,20 @@ type prober struct {
 	env  *suites.Env
 	tick time.Duration // after which the same is asked for again, see pure
 
-	calls  int
-	hoard  int                    // bytes of responses that are out of proportion, see shorten
-	began  time.Time              // when the first spec ran, see spent
-	told   bool                   // that its time budget is used up
-	silent *contract.Response     // the response to the samples when it did not come in time, see notice
-	late   *lateness              // see convert
-	ended  error                  // what is known of a webhook that ended while it was asked, see send
-	speaks string                 // see spoken
-	firsts map[string]exchange    // by review version, see first
-	plain  []exchange             // see standard
-	hands  *handshake             // see shake
-	pools  map[string]*pool       // by version, see pool
-	losing map[string]bool        // see usual
-	trips  map[corpus.Pair][]trip // of all objects, see roundTrip
+	calls     int
+	hoard     int                    // bytes of responses that are out of proportion, see shorten
+	began     time.Time              // when the first spec ran, see spent
+	exhausted bool                   // whether Spent was called: the time budget is used up
+	silent    *contract.Response     // the response to the samples when it did not come in time, see notice
+	late      *lateness              // see convert
+	ended     error                  // what is known of a webhook that ended while it was asked, see send
+	speaks    string                 // see spoken
+	firsts    map[string]exchange    // by review version, see first
+	plain     []exchange             // see standard
+	hands     *handshake             // see shake
+	pools     map[string]*pool       // by version, see pool
+	losing    map[string]bool        // see usual
+	trips     map[corpus.Pair][]trip // of all objects, see roundTrip
 
 	surviving map[corpus.Pair]map[string]bool // see survivors
 
@@ -51,7 +51,7 @@ type prober struct {
 	mixed      map[string]int                                           // by version, how many of everything are those of all
 	special    map[string]map[corpus.Style][]*unstructured.Unstructured // by version, objects with one field each, whose value is of the style
 	coverage   map[corpus.Pair]*corpus.Coverage                         // see cover
-	results    map[corpus.Pair]reports.Coverage                         // of coverage, as they were told last
+	results    map[corpus.Pair]reports.Coverage                         // of coverage, as they were reported last
 	written    map[*unstructured.Unstructured]json.RawMessage           // those of everything, as JSON
 
 	stale   map[string]*earlier // by version, see earlier

@@ -53,7 +53,7 @@ type effect struct {
 	where string // what reports name in place of the path, if that names several
 }
 
-// The sorts of effects besides those of corpus.
+// The kinds of effects besides those of corpus.
 const (
 	added   = "added"
 	refused = "refused"
@@ -163,10 +163,10 @@ func (p *prober) report(ctx context.Context, what property, all []found) {
 	}
 	p.env.Attach("object.yaml", corpus.YAML(first.subject))
 	p.env.Found(p.reported(ctx, what, all))
-	p.violated(p.env.Severity(first.part), first.x, told(all))
+	p.violated(p.env.Severity(first.part), first.x, summary(all))
 }
 
-// sorted returns what was found in the order in which authors are to read it: what tells them most first, and of that what small objects
+// sorted returns what was found in the order in which authors are to read it: the most informative first, and of that what small objects
 // show, of which there is least to take away.
 func (p *prober) sorted(all []found) []found {
 	ranks, sizes := make(map[int]int, len(all)), map[*unstructured.Unstructured]int{}
@@ -265,9 +265,9 @@ func (p *prober) smallest(ctx context.Context, what property, f found) found {
 	return f
 }
 
-// told says what was found: what happens to each field in a line, with the other ways on which it happens in a second one, and the
+// summary says what was found: what happens to each field in a line, with the other ways on which it happens in a second one, and the
 // object of the first.
-func told(all []found) string {
+func summary(all []found) string {
 	var shown []string
 	ways := map[string][]string{}
 	key := func(f found) string { return fmt.Sprintf("%s %q %t", f.effect.sort, f.path, f.effect.lacks != "") }

@@ -48,14 +48,14 @@ func widgetSamples(t *testing.T) corpus.Corpus {
 	return c
 }
 
-// stranger is a webhook that is not the reference one. It changes the apiVersion of objects, and whatever else it is told.
+// stranger is a webhook that is not the reference one. It changes the apiVersion of objects, and whatever else the test wants.
 type stranger struct {
 	change  func(object map[string]any)
 	refuses func(review map[string]any) int // an HTTP status, 0 for none
 	hangs   func(object map[string]any) bool
 	writes  func(w http.ResponseWriter, body []byte)
 
-	// converts is like change, for webhooks that tell versions apart; what it returns is why it fails.
+	// converts is like change, for webhooks that distinguish versions; what it returns is why it fails.
 	converts func(from, to string, object map[string]any) string
 }
 

@@ -11,7 +11,7 @@ import (
 // madeUp ends the message of a finding in content that was made up.
 const madeUp = " (made up: the schema does not say what is there; give a sample that has it)"
 
-// rank is lower the more a finding tells an author: it is highest in content that was made up, then for a loss of what the other version has
+// rank is lower the more useful a finding is to an author: it is highest in content that was made up, then for a loss of what the other version has
 // no field for, where rules in CEL hold, which take other fields to be there, and for null, 0, false or "".
 func (p *prober) rank(f found) int {
 	rank := 0

@@ -84,8 +84,8 @@ func (p *prober) unconvertedAt(ctx context.Context, version string) (found, bool
 	return first, true
 }
 
-// closedTo is that an object of an unserved version is not converted, nor is any other. Whether any are stored, only the status of the
-// definition tells; if it does not, a webhook that says that it does not know the version is put up with.
+// closedTo is that an object of an unserved version is not converted, nor is any other. Only the status of the definition shows
+// whether any are stored; if it does not, a webhook that says that it does not know the version is put up with.
 func (p *prober) closedTo(pair corpus.Pair, x exchange) finding {
 	part, stored := none, "objects are stored at it, by status.storedVersions"
 	v := x.judgement.Rejected()
@@ -128,7 +128,7 @@ const (
 	mostProbed = 200
 )
 
-// forthOnly returns a function that tells what is lost on the way from an unserved version, which API servers do not convert to. What is
+// forthOnly returns a function that returns what is lost on the way from an unserved version, which API servers do not convert to. What is
 // missing after the way back, if the webhook has one, is lost on the way there only if the object converts to the same with what
 // came back in its place, or with another value. Without a way back, each place is given another value, unless only hints count.
 func (p *prober) forthOnly(pair corpus.Pair, objects []*unstructured.Unstructured, probes bool) func(ctx context.Context, i int, t trip) []corpus.Loss {
@@ -179,5 +179,5 @@ func (p *prober) isLostThere(ctx context.Context, pair corpus.Pair, object *unst
 			return len(p.schemaOf(pair.To).Differences(converted, o.object)) == 0
 		}
 	}
-	return false // nothing else is converted, so nobody can tell
+	return false // nothing else is converted, so it is unknown
 }

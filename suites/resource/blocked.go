@@ -12,16 +12,16 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// leave notes that the spec cannot be judged because of what the spec of another requirement tells.
-func (r *round) leave(told requirement.ID) {
+// leave notes that the spec cannot be judged because of what the spec of another requirement reports.
+func (r *round) leave(other requirement.ID) {
 	if r.blocked == "" {
-		r.blocked = fmt.Sprintf("cannot be judged while %s fails: the webhook does not convert objects without any fields of their own", told)
+		r.blocked = fmt.Sprintf("cannot be judged while %s fails: the webhook does not convert objects without any fields of their own", other)
 	}
 }
 
-// toldOfSample returns the requirement whose spec, which runs too, tells that the webhook does not convert an object that is like a
+// blockerOfSample returns the requirement whose spec, which runs too, reports that the webhook does not convert an object that is like a
 // sample without any fields of its own. It is empty for other objects.
-func (r *round) toldOfSample(ctx context.Context, o *object) requirement.ID {
+func (r *round) blockerOfSample(ctx context.Context, o *object) requirement.ID {
 	if r.silent != "" || !isBare(o.sent) {
 		return ""
 	}
@@ -30,18 +30,18 @@ func (r *round) toldOfSample(ctx context.Context, o *object) requirement.ID {
 			if pair.From != o.version || !isBare(sample) {
 				continue
 			}
-			if told := requirement.ID(r.refusal(ctx, pair, sample)); told != "" && r.env.Checks(told) {
-				return told
+			if other := requirement.ID(r.refusal(ctx, pair, sample)); other != "" && r.env.Checks(other) {
+				return other
 			}
 		}
 	}
 	return ""
 }
 
-// toldOfParts returns the requirement whose spec, which runs too, tells that the webhook does not convert objects without any fields of
+// blockerOfParts returns the requirement whose spec, which runs too, reports that the webhook does not convert objects without any fields of
 // their own, if that is why an API server failed. It is asked for such objects, and for the same with all fields: only if those are
 // converted, and it says of the others what the API server passes on, is that the reason.
-func (r *round) toldOfParts(ctx context.Context, failed error) requirement.ID {
+func (r *round) blockerOfParts(ctx context.Context, failed error) requirement.ID {
 	if failed == nil || r.silent != "" || !r.env.Checks(requirement.WebhookRequestPartialObjects) || !r.env.Checks(requirement.WebhookFailureAvoided) {
 		return ""
 	}
