@@ -124,15 +124,15 @@ func (st *stage) terminateGracefully(ctx context.Context) error {
 		late string
 		err  error
 	}
-	told, gone := make(chan struct{}), make(chan end, 1)
-	tell := sync.OnceFunc(func() { close(told) })
+	signaled, gone := make(chan struct{}), make(chan end, 1)
+	signal := sync.OnceFunc(func() { close(signaled) })
 	go func() {
-		defer tell() // where that failed, the requests are answered as ever
+		defer signal() // where that failed, the requests are answered as ever
 		var e end
-		e.late, e.err = st.hook.terminate(ctx, tell)
+		e.late, e.err = st.hook.terminate(ctx, signal)
 		gone <- e
 	}()
-	<-told
+	<-signaled
 	if err = pause.For(ctx, acceptance); err != nil {
 		return errors.Join(err, (<-gone).err)
 	}

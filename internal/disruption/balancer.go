@@ -87,7 +87,7 @@ func (b *balancer) pass(ctx context.Context, client net.Conn) {
 				p.cut()
 				return
 			}
-			client.Close() // whoever closes one end of a connection to a webhook has finished
+			client.Close() // a peer that closes one end of a connection to a webhook has finished
 			server.Close()
 		})
 	}

@@ -109,7 +109,7 @@ func (s *certificates) remove() error { return os.RemoveAll(s.folder) }
 // errNotPickedUp says that a program still serves its former certificate.
 var errNotPickedUp = errors.New("the program still serves the former certificate")
 
-// pickedUp waits until whoever listens at an address serves a leaf.
+// pickedUp waits until what listens at an address serves a leaf.
 func pickedUp(ctx context.Context, wanted *x509.Certificate, address string, limit time.Duration) error {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -139,7 +139,7 @@ func pickedUp(ctx context.Context, wanted *x509.Certificate, address string, lim
 // lookPause is how long it takes from one look at a program to the next.
 const lookPause = 50 * time.Millisecond
 
-// served returns the certificate that whoever listens at an address shows.
+// served returns the certificate that what listens at an address shows.
 func served(ctx context.Context, address string) (*x509.Certificate, error) {
 	connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/crdconform/crdconform/internal/disruption/record"
 )
 
-// TestRefusalKind tells what happened on the way to a webhook from what the webhook says, whatever that quotes.
+// TestRefusalKind distinguishes what happened on the way to a webhook from what the webhook says, whatever that quotes.
 func TestRefusalKind(t *testing.T) {
 	t.Parallel()
 	const call = "conversion webhook for example.com/v1, Kind=CronTab failed: "

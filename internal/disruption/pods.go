@@ -106,7 +106,7 @@ func (p *pods) authority() []byte { return p.ClientConfig().CABundle }
 func (p *pods) address() string { return p.Address() }
 
 // terminate deletes a pod with its grace period.
-func (p *pods) terminate(ctx context.Context, told func()) (string, error) {
+func (p *pods) terminate(ctx context.Context, signaled func()) (string, error) {
 	grace, err := p.Grace(ctx)
 	if err != nil {
 		return "", err
@@ -120,7 +120,7 @@ func (p *pods) terminate(ctx context.Context, told func()) (string, error) {
 	if err = errors.Join(p.Stopping(ctx, id), pause.For(ctx, signalDelay)); err != nil {
 		return "", err
 	}
-	told()
+	signaled()
 	err = p.Gone(ctx, name, id)
 	if took := time.Since(began); err == nil && took >= grace {
 		return fmt.Sprintf("its pod was gone only after %s, and a pod that has not ended after its grace period of %s is killed", took.Round(100*time.Millisecond), grace), nil
@@ -192,5 +192,5 @@ func (p *pods) usage(ctx context.Context) (memory.Sample, bool) {
 
 func (p *pods) ended(ctx context.Context) ([]string, error) { return p.Crashes(ctx) }
 
-// remove leaves the pods to whoever deployed them. The next scenario waits until they are whole.
+// remove leaves the pods to those who deployed them. The next scenario waits until they are whole.
 func (*pods) remove(context.Context) error { return nil }

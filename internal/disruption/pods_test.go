@@ -97,8 +97,8 @@ func TestScenariosForPods(t *testing.T) {
 func TestPodsReplaced(t *testing.T) {
 	t.Parallel()
 	f := &fakePods{grace: time.Hour}
-	p, told := &pods{Pods: f}, 0
-	late, err := p.terminate(t.Context(), func() { told++ })
+	p, signaled := &pods{Pods: f}, 0
+	late, err := p.terminate(t.Context(), func() { signaled++ })
 	if err = errors.Join(err, p.kill(t.Context()), p.start(t.Context())); err != nil || late != "" {
 		t.Errorf("%q, %v", late, err)
 	}
@@ -106,11 +106,11 @@ func TestPodsReplaced(t *testing.T) {
 		t.Errorf("it waited for what replaces %s", got)
 	}
 	f.grace = 0
-	if late, err = p.terminate(t.Context(), func() { told++ }); err != nil || !strings.Contains(late, "grace period of 0s") {
+	if late, err = p.terminate(t.Context(), func() { signaled++ }); err != nil || !strings.Contains(late, "grace period of 0s") {
 		t.Errorf("a pod that took all its time: %q, %v", late, err)
 	}
-	if told != 2 {
-		t.Errorf("told %d times", told)
+	if signaled != 2 {
+		t.Errorf("signaled %d times", signaled)
 	}
 }
 

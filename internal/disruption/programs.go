@@ -99,9 +99,9 @@ func (p *programs) connect(ctx context.Context, way path) (err error) {
 }
 
 // terminate sends SIGTERM to the first replica.
-func (p *programs) terminate(ctx context.Context, told func()) (string, error) {
+func (p *programs) terminate(ctx context.Context, signaled func()) (string, error) {
 	began := time.Now()
-	told()
+	signaled()
 	err := p.replicas[0].terminate(ctx)
 	if err == nil && time.Since(began) >= terminationGrace {
 		return fmt.Sprintf("it had not ended %s after SIGTERM, and was killed", terminationGrace), nil

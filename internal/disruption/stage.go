@@ -30,9 +30,9 @@ type target interface {
 	// address is where its only replica answers on this machine.
 	address() string
 
-	// terminate has the only replica end as it should, and waits until it has. It calls told when SIGTERM is on its way, and returns what
+	// terminate has the only replica end as it should, and waits until it has. It calls signaled when SIGTERM is on its way, and returns what
 	// there is to say of a replica that is too late.
-	terminate(ctx context.Context, told func()) (late string, err error)
+	terminate(ctx context.Context, signaled func()) (late string, err error)
 
 	// kill kills a replica at once: the oldest one.
 	kill(ctx context.Context) error

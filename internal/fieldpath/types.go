@@ -82,7 +82,7 @@ func (c *comparison) compare(path string, value any, into reflect.Type) {
 		if n, ok := numberOf(value); !ok || n != math.Trunc(n) || into.Kind() == reflect.Int32 && math.Abs(n) > math.MaxInt32 {
 			c.wrong(path, fmt.Sprintf("an integer of %d bits", into.Bits()), value)
 		}
-	default: // any other would be new in definitions, and is left to whoever decodes it
+	default: // any other would be new in definitions, and is left to the decoder
 	}
 }
 

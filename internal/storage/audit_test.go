@@ -68,7 +68,7 @@ func TestAuditLog(t *testing.T) {
 	}
 }
 
-// TestAuditPolicy has a log of which nobody can tell who reads.
+// TestAuditPolicy has a log that does not show who reads.
 func TestAuditPolicy(t *testing.T) {
 	d := &Definition{Group: "example.com", Plural: "crontabs"}
 	written := auditEvent("1", "ResponseComplete", "update", "jane", "kubectl", "v1", "10:00:00")

@@ -44,7 +44,7 @@ type Options struct {
 	// AuditLog is what was read of an audit log, or nil.
 	AuditLog *AuditLog
 
-	// Progress is told how many objects of a resource were seen. It may be nil.
+	// Progress gets how many objects of a resource were seen. It may be nil.
 	Progress func(resource string, objects int64)
 }
 
@@ -68,7 +68,7 @@ type inspector struct {
 	upstream  map[*Definition]*apiextensionsv1.CustomResourceDefinition
 	readAt    map[*Definition]schema.GroupVersionResource // what objects are listed at; none if no version is served
 	owners    map[schema.GroupKind]*Definition
-	told      map[*Definition]teller
+	tellers   map[*Definition]teller
 	fromEtcd  map[*Definition]bool // whether everything of the objects is read from etcd
 	book      *book
 }
@@ -80,7 +80,7 @@ func Inspect(ctx context.Context, config *rest.Config, names []string, options O
 	i := &inspector{
 		options: options, inventory: &Inventory{Flags: options.Flags}, host: config.Host,
 		upstream: map[*Definition]*apiextensionsv1.CustomResourceDefinition{}, readAt: map[*Definition]schema.GroupVersionResource{},
-		owners: map[schema.GroupKind]*Definition{}, told: map[*Definition]teller{}, fromEtcd: map[*Definition]bool{},
+		owners: map[schema.GroupKind]*Definition{}, tellers: map[*Definition]teller{}, fromEtcd: map[*Definition]bool{},
 		book: &book{counts: *newCounts(), pending: newCounts()},
 	}
 	if i.options.PageSize == 0 {
@@ -215,13 +215,13 @@ func (i *inspector) storedOf(ctx context.Context, d *Definition) error {
 		case !same:
 			d.Notes = append(d.Notes, source.basis().place()+" was not used: the definition has changed since; give a new one.")
 		default:
-			if err := i.readStored(ctx, d); err != nil || i.told[d].bytes {
+			if err := i.readStored(ctx, d); err != nil || i.tellers[d].bytes {
 				return err
 			}
 		}
 	}
-	told, err := i.history(ctx, d)
-	i.told[d] = told
+	teller, err := i.history(ctx, d)
+	i.tellers[d] = teller
 	return err
 }
 
@@ -275,7 +275,7 @@ func (i *inspector) readStored(ctx context.Context, d *Definition) error {
 	i.progress(resource, seen)
 	d.Gaps = append(d.Gaps, unread...)
 	i.book.keep()
-	i.told[d], i.fromEtcd[d] = teller{bytes: true}, live
+	i.tellers[d], i.fromEtcd[d] = teller{bytes: true}, live
 	return nil
 }
 
@@ -311,7 +311,7 @@ func (i *inspector) sum(d *Definition) {
 	if older := i.book.older[d]; older > 0 {
 		d.Notes = append(d.Notes, visible.Count(older, "object is", "objects are")+" older than the definition: one of the same name left them behind when it was deleted.")
 	}
-	if only := i.told[d].promised; only != "" && d.Unknown > 0 && i.book.older[d] == 0 {
+	if only := i.tellers[d].promised; only != "" && d.Unknown > 0 && i.book.older[d] == 0 {
 		i.book.stored[place{d, only}] += d.Unknown
 		i.book.based(d, Promise, d.Unknown)
 		d.Unknown, d.Bases = 0, i.book.bases[d]

@@ -112,7 +112,7 @@ func (i *inspector) list(ctx context.Context, at schema.GroupVersionResource, d 
 		return err
 	}
 	err := i.pages(ctx, at, func(o *stored) error {
-		if d != nil && !i.told[d].bytes {
+		if d != nil && !i.tellers[d].bytes {
 			if wrong := i.storedAt(d, o, ""); wrong != nil {
 				return wrong
 			}
@@ -178,13 +178,13 @@ func (i *inspector) pages(ctx context.Context, at schema.GroupVersionResource, v
 // storedAt enters at which version an object of a definition is stored. Without a basis, the teller of the definition says it.
 func (i *inspector) storedAt(d *Definition, o *stored, basis Basis) error {
 	if basis == "" {
-		o.version, basis = i.told[d].version(o)
+		o.version, basis = i.tellers[d].version(o)
 	}
 	entered := i.book.pending
 	entered.objects[d]++
 	if o.version == "" {
 		entered.unknown[d]++
-		if i.told[d].precedes(o) {
+		if i.tellers[d].precedes(o) {
 			entered.older[d]++
 		}
 		return nil

@@ -210,7 +210,7 @@ func (e *etcd) pages(ctx context.Context, prefix string, visit func(string, []by
 	}
 }
 
-// stored is an object that etcd or an API server told of.
+// stored is an object that etcd or an API server has.
 type stored struct {
 	metav1.ObjectMeta
 	version string // that it is stored at; empty if that is not known

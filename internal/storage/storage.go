@@ -1,4 +1,4 @@
-// Package storage tells what is stored at which version of a definition, and who still names it.
+// Package storage finds out what is stored at which version of a definition, and who still names it.
 //
 // Inspect reads a cluster and changes nothing. Judge says from what it found whether a version can be dropped. The judge performs
 // no I/O, and what reads judges nothing.
@@ -50,7 +50,7 @@ type Definition struct {
 	// Unseen says that the objects could not be looked at, so that the numbers of them, and of their managed fields, mean nothing.
 	Unseen bool `json:"unseen,omitempty"`
 
-	// Bases says for how many objects each way told at which version they are stored.
+	// Bases says for how many objects each way showed at which version they are stored.
 	Bases map[Basis]int64 `json:"bases,omitempty"`
 
 	// Versions are those that it has, in its order, and then those that it no longer has and something names.
@@ -59,7 +59,7 @@ type Definition struct {
 	// Gaps are what could not be looked at for this definition alone.
 	Gaps []Gap `json:"gaps,omitempty"`
 
-	// Notes are what to know about how the versions were told.
+	// Notes are what to know about how the versions were found.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -85,7 +85,7 @@ type Version struct {
 // Shown is the number of blockers of a kind that are kept as examples.
 const Shown = 20
 
-// Basis is a way to tell at which version an object is stored.
+// Basis is a way to find out at which version an object is stored.
 type Basis string
 
 // The ways, the strongest first.

@@ -238,8 +238,8 @@ func TestHiding(t *testing.T) {
 func TestEndsInTheMiddle(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ mode, status, want string }{
-		{"serve", "3", "it exited: exit status 3; its last output:\ntold to die"},
-		{"serve", "0", "it exited: exit status 0; its last output:\ntold to die"},
+		{"serve", "3", "it exited: exit status 3; its last output:\nasked to die"},
+		{"serve", "0", "it exited: exit status 0; its last output:\nasked to die"},
 		{"daemon", "4", "it exited: exit status 0"},
 	} {
 		p := begin(t, command(t, test.mode), Options{})

@@ -148,7 +148,7 @@ func (p program) serve(address string, certificate tls.Certificate) {
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if body, _ := io.ReadAll(r.Body); r.URL.Path == "/die" {
 			status, _ := strconv.Atoi(string(body))
-			say("told to die")
+			say("asked to die")
 			syscall.Exit(status)
 		}
 		fmt.Fprint(w, os.Getpid())

@@ -3,7 +3,7 @@
 // LIST takes after the server's cache was lost, and how long it would take with more objects.
 //
 // The webhook is reached through a proxy in this process that counts, so that any webhook can be measured as it is. An API server
-// in this process, its clients and the proxy share a machine; so what is told of one version is to be compared with what is told
+// in this process, its clients and the proxy share a machine; so what is reported of one version is to be compared with what is reported
 // of the other, by the same run.
 package apiserver
 
@@ -82,7 +82,7 @@ const (
 type Settings struct {
 	Parts          []Part
 	Concurrency    []int         // of clients that make requests, one load after the other
-	Repeat         int           // how often the calls of a verb are counted, of which the most is told
+	Repeat         int           // how often the calls of a verb are counted, of which the most is reported
 	RequestTimeout time.Duration // how long a client waits for a response, as long as API servers take for a request
 	Grace          time.Duration // how long requests may go on after the end of a load, at least
 	ListPatience   time.Duration // how long a client goes on asking for a LIST that the API server does not give
@@ -168,7 +168,7 @@ func newRun(o Options) (*run, error) {
 }
 
 // Run installs the definition, measures, and removes the definition with all that was created. The progress function, if there
-// is one, is told in a few words what goes on. When the context ends, Run stops, removes what it created, and returns what was
+// is one, gets a few words about what goes on. When the context ends, Run stops, removes what it created, and returns what was
 // measured so far, marked as partial. So it does, but for the mark, with an error, as soon as something shows that the webhook
 // converts nothing. An error says why something could not be measured at all, or is left behind; the result has what could be
 // measured.

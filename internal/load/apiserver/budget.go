@@ -95,12 +95,12 @@ const often = 10 * time.Second
 func (r *run) step(what string) (still func(detail any)) {
 	r.progress(what)
 	began := time.Now()
-	told := began
+	shown := began
 	return func(detail any) {
-		if time.Since(told) < often {
+		if time.Since(shown) < often {
 			return
 		}
-		told = time.Now()
+		shown = time.Now()
 		r.progress(fmt.Sprintf("%s, for %.0f s so far: %v", what, time.Since(began).Seconds(), detail))
 	}
 }

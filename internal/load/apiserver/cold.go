@@ -133,7 +133,7 @@ func (r *run) awaited(loss Loss) time.Duration {
 }
 
 // first asks for a LIST until the client has it. An API server goes over to a changed definition some time after it accepted
-// it, and nothing tells when. So LISTs that are answered without a call are those of before, and the first one is the first
+// it, and nothing shows when. So LISTs that are answered without a call are those of before, and the first one is the first
 // that costs calls or is refused; when there is none for a while, the cache was kept.
 func (r *run) first(ctx context.Context, c *loadgen.ColdList, counted func() loadgen.Calls, within time.Duration, still func(any)) {
 	var failed failures

@@ -13,7 +13,7 @@ import (
 	"github.com/crdconform/crdconform/loadgen"
 )
 
-// watchLoad writes at a constant rate at the storage version, and sees when watches at both versions tell.
+// watchLoad writes at a constant rate at the storage version, and sees when watches at both versions show it.
 func (r *run) watchLoad(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil

@@ -49,7 +49,7 @@ func (r *run) change(ctx context.Context, change func(*apiextensionsv1.CustomRes
 	return r.api.definitions.Change(ctx, r.definition, change)
 }
 
-// remove deletes the definition, which deletes its objects. It is told before that nothing is converted any more, so that a
+// remove deletes the definition, which deletes its objects. It says first that nothing is converted any more, so that a
 // webhook that does not convert cannot keep them.
 func (r *run) remove(ctx context.Context) error {
 	still := r.step("removing " + r.definition.Name)

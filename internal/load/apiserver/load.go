@@ -66,7 +66,7 @@ func (r *run) loaded(ctx context.Context, verb Verb, version string, concurrency
 		r.result.Load = append(r.result.Load, l)
 	}
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // whoever stopped it knows
+		return nil //nolint:nilerr // what stopped it is known
 	}
 	return exhausted(l)
 }

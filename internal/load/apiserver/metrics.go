@@ -27,7 +27,7 @@ type metrics struct {
 	err      error // why they could not be read
 }
 
-// metricsTimeout is how long API servers may take to tell their metrics, which they do within milliseconds. One that runs in this
+// metricsTimeout is how long API servers may take to show their metrics, which they do within milliseconds. One that runs in this
 // process, beside another that was started later and is stopped already, waits for the other's storage in vain.
 const metricsTimeout = 5 * time.Second
 

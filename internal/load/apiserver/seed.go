@@ -181,7 +181,7 @@ func (r *run) create(ctx context.Context) error {
 	for seeder := range seeders {
 		all.Go(func() {
 			for i := seeder; i < r.Seeded && ctx.Err() == nil; i += seeders {
-				if seeder == 0 { // one of them tells
+				if seeder == 0 { // one of them reports
 					still(fmt.Sprintf("%d are there", i))
 				}
 				if err := r.put(ctx, r.seeded(i).at(r, r.storage, nameOf("object", i)), r.seeded(i).status); err != nil {

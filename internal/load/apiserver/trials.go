@@ -63,7 +63,7 @@ func (b *budgeted) reads() map[Verb]trial {
 	}
 }
 
-// watched has writes at the storage version, of which watches at the version are told.
+// watched has writes at the storage version, which watches at the version see.
 func (b *budgeted) watched() trial {
 	var name string
 	var open []*watch

@@ -32,7 +32,7 @@ const (
 type pace struct {
 	limiter   flowcontrol.RateLimiter // nil without a limit
 	objective time.Duration
-	tell      func(why string) // it waits
+	waits     func(why string) // is called before it waits
 	stop      context.CancelCauseFunc
 	pause     time.Duration // the first one
 
@@ -43,8 +43,8 @@ type pace struct {
 	paused  int // in a row
 }
 
-func newPace(o Options, tell func(why string)) *pace {
-	p := &pace{objective: o.MaxLatency, tell: tell, stop: func(error) {}, pause: firstPause}
+func newPace(o Options, waits func(why string)) *pace {
+	p := &pace{objective: o.MaxLatency, waits: waits, stop: func(error) {}, pause: firstPause}
 	if o.QPS > 0 {
 		p.limiter = flowcontrol.NewTokenBucketRateLimiter(float32(o.QPS), max(1, int(o.QPS/10)))
 	}
@@ -118,7 +118,7 @@ func (p *pace) throttled(retryAfter string) {
 	first := p.hold(time.Duration(seconds) * time.Second)
 	p.mu.Unlock()
 	if first {
-		p.tell(fmt.Sprintf("the API server is overloaded: waiting %ds", seconds))
+		p.waits(fmt.Sprintf("the API server is overloaded: waiting %ds", seconds))
 	}
 }
 
@@ -148,5 +148,5 @@ func (p *pace) took(long time.Duration) {
 	p.recent = nil
 	long = p.pause << (p.paused - 1)
 	p.hold(long)
-	p.tell(fmt.Sprintf("the slowest 1 %% of the latest writes took %s or more, which exceeds the limit of %s: waiting %s", worst.Round(time.Millisecond), p.objective, long))
+	p.waits(fmt.Sprintf("the slowest 1 %% of the latest writes took %s or more, which exceeds the limit of %s: waiting %s", worst.Round(time.Millisecond), p.objective, long))
 }

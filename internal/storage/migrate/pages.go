@@ -47,7 +47,7 @@ func (m *migration) pages(step Step) *pages {
 	return p
 }
 
-// readAt returns the served versions, that one first at which most objects are stored, as far as the status tells: API servers convert
+// readAt returns the served versions, that one first at which most objects are stored, as far as the status says: API servers convert
 // each object of a list on its own. A deprecated version does not come first, since API servers remember who asked for it.
 func (m *migration) readAt(step Step) []string {
 	versions := slices.Clone(m.served)

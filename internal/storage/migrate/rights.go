@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// mayDo asks the API server whether the user may do what the steps need, in all namespaces. One that can't be asked will tell when a
+// mayDo asks the API server whether the user may do what the steps need, in all namespaces. One that can't be asked will say so when a
 // request is refused.
 func (m *migration) mayDo(ctx context.Context) error {
 	group, resource := m.crd.Spec.Group, m.crd.Spec.Names.Plural

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// clock tells when the API server first answered, by the clock by which it dates managed fields.
+// clock knows when the API server first answered, by the clock by which it dates managed fields.
 type clock struct{ at atomic.Uint32 }
 
 // first is in seconds since 1970.

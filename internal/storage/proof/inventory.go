@@ -133,7 +133,7 @@ func (p *Proof) inventory(ctx context.Context) (*inventory, error) {
 	return i, p.elders(ctx, i)
 }
 
-// metaOf is the metadata of an object by which it can be told at which version it is stored.
+// metaOf is the metadata of an object that shows at which version it is stored.
 func metaOf(object *unstructured.Unstructured) *metav1.ObjectMeta {
 	return &metav1.ObjectMeta{ResourceVersion: object.GetResourceVersion(), CreationTimestamp: object.GetCreationTimestamp(), ManagedFields: object.GetManagedFields()}
 }

@@ -290,7 +290,7 @@ func (e *evidence) definition() {
 	e.found(requirement.MigrationDefinitionKept, "", fmt.Sprintf("the definition from before the migration, generation %d", first.generation), fmt.Sprintf("generation %d", e.crd.Generation))
 }
 
-// clients judges what the writers were told.
+// clients judges the answers that the writers got.
 func (e *evidence) clients() {
 	for _, v := range e.violations {
 		if v.Undecided {

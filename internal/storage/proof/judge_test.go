@@ -188,7 +188,7 @@ func TestJudge(t *testing.T) {
 			e.reads(nil)
 			e.identity(seen{key: "default/c"})
 		}, weaker: "objects are new, which others may have created: default/c"},
-		"an object that is new where the migrator tells what it writes": {happens: func(e *evidence) {
+		"an object that is new where the migrator reports what it writes": {happens: func(e *evidence) {
 			e.others, e.reported = true, true
 			e.reads(nil)
 			e.identity(seen{key: "default/c"})
@@ -267,7 +267,7 @@ func TestJudge(t *testing.T) {
 			read(e)
 			e.violations = []history.Violation{{Object: "default/a", Operation: history.Operation{Kind: history.Create, Outcome: history.Exists}}}
 		}, want: []string{`default/a: expected no object, got already exists by client 0: create, already exists (migration.clients.deletions)`}},
-		"nobody can tell": {happens: func(e *evidence) {
+		"nothing shows who": {happens: func(e *evidence) {
 			read(e)
 			e.violations = []history.Violation{{Object: "default/a", Undecided: true, Operations: 9}}
 		}, weaker: "default/a: 9 operations at the same time are too many"},

@@ -1,4 +1,4 @@
-// Package proof proves a migration of stored objects, whoever performs it: it looks at all objects before and after, has clients of its
+// Package proof proves a migration of stored objects by any migrator: it looks at all objects before and after, has clients of its
 // own write meanwhile, and judges what it saw. It infers nothing from the requests of the migrator.
 package proof
 
@@ -37,10 +37,10 @@ const cleanTimeout = time.Minute
 
 // Options say how a migration is proved.
 type Options struct {
-	// Storage is the etcd of the cluster. Without it, what is stored where is told by resource versions, which is a weaker verdict.
+	// Storage is the etcd of the cluster. Without it, resource versions show what is stored where, which is a weaker verdict.
 	Storage Storage
 
-	// StoredAt tells at which version an object is stored, or "" if that is not known. It counts where etcd cannot be read. It may be nil.
+	// StoredAt returns at which version an object is stored, or "" if that is not known. It counts where etcd cannot be read. It may be nil.
 	StoredAt func(object *metav1.ObjectMeta) string
 
 	// Retired is a version that is served, and is to be dropped later: managed fields must not name it in the end. It may be empty.
@@ -53,7 +53,7 @@ type Options struct {
 	// another client wrote meanwhile is then not held against the migration. It must be false in clusters of the run.
 	OtherClients bool
 
-	// Reported says that the migrator tells each of its writes by Rewrote. Whether another client wrote to an object is known exactly
+	// Reported says that the migrator reports each of its writes by Rewrote. Whether another client wrote to an object is known exactly
 	// then; otherwise, managed fields show it.
 	Reported bool
 
@@ -127,7 +127,7 @@ type Verdict struct { //nolint:recvcheck // a value, to which the proof alone ad
 	Weaker []string `json:"weaker,omitempty"`
 
 	// Changed is how many objects other clients changed, so that their content was not compared. ChangedBy counts them by who wrote to
-	// them, as managed fields tell, which is empty where they don't.
+	// them, as managed fields show, which is empty where they don't.
 	Changed   int            `json:"changed"`
 	ChangedBy map[string]int `json:"changedBy,omitempty"`
 

@@ -12,7 +12,7 @@ import (
 	"github.com/crdconform/crdconform/internal/history"
 )
 
-// TestOutcomes wants a client to know no more than its answer tells.
+// TestOutcomes wants a client to know no more than its answer says.
 func TestOutcomes(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{}, "a", errors.New("changed"))
 	for _, test := range []struct {

@@ -44,7 +44,7 @@ type Options struct {
 	Namespace string            // for what says none; empty for crdconform-<run>; created unless it is there
 	Timeout   time.Duration     // until the webhook is ready; 0 for 2 min
 	Artifacts string            // folder for logs and events of a webhook that does not get ready, unless it was interrupted; empty for none
-	Progress  func(note string) // is told what is done, and what is waited for whenever that changes; nil discards it
+	Progress  func(note string) // gets what is done, and what is waited for, whenever that changes; nil discards it
 }
 
 // check says what is wrong with the options.

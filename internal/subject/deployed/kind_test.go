@@ -491,7 +491,7 @@ func artifacts(t *testing.T, w *Webhook) {
 	}
 }
 
-// TestKilledWithNoTimeToStop only has what happens told: calls may be led to a pod that is not there any more.
+// TestKilledWithNoTimeToStop only has what happens reported: calls may be led to a pod that is not there any more.
 func TestKilledWithNoTimeToStop(t *testing.T) {
 	c, archive := shared(t)
 	o := options(t, c)

@@ -11,7 +11,7 @@ import (
 	"github.com/crdconform/crdconform/internal/pause"
 )
 
-// TestOutage has failures at all times told apart, and only those that were under way forgiven.
+// TestOutage distinguishes failures at all times, and has only those that were under way forgiven.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	deleted := time.Now()

@@ -88,7 +88,7 @@ func event(of string) *corev1.Event {
 	}
 }
 
-// TestWhatIsAtFault has each way not to get ready told in a sentence, before the time is over where nothing will come of it.
+// TestWhatIsAtFault has each way not to get ready described in a sentence, before the time is over where nothing will come of it.
 func TestWhatIsAtFault(t *testing.T) {
 	t.Parallel()
 	ended := func(reason, message string, code, signal int32) *corev1.ContainerStateTerminated {

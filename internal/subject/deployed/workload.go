@@ -44,7 +44,7 @@ type Workload struct {
 	// ReadOnlyRoot has it write nowhere but to /tmp, which is empty when it starts, and run as another user than root.
 	ReadOnlyRoot bool
 
-	// Drain is how long a pod goes on serving after it was told to stop, in whole seconds, so that no calls are routed to it
+	// Drain is how long a pod goes on serving after SIGTERM, in whole seconds, so that no calls are routed to it
 	// when it stops. 0 stops it at once. It takes Kubernetes 1.30.
 	Drain time.Duration
 }

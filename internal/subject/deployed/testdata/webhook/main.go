@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// drain is how long it continues to serve after it was told to stop.
+// drain is how long it continues to serve after SIGTERM.
 const drain = 3 * time.Second
 
 func run(mode, address, certs string) error {
