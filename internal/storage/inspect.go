@@ -220,8 +220,8 @@ func (i *inspector) storedOf(ctx context.Context, d *Definition) error {
 			}
 		}
 	}
-	teller, err := i.history(ctx, d)
-	i.tellers[d] = teller
+	found, err := i.history(ctx, d)
+	i.tellers[d] = found
 	return err
 }
 
