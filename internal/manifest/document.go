@@ -119,18 +119,20 @@ var ErrTooLarge = errors.New("its aliases stand for more than an object may have
 
 // unreadable says why a document cannot be read, and where.
 func (d Document) unreadable(err error) error {
-	switch {
-	case !utf8.Valid(d.Text):
+	if !utf8.Valid(d.Text) {
 		return fmt.Errorf("%s: this is not text in UTF-8", d)
-	case bytes.Contains(d.Text, []byte("{{")):
-		return fmt.Errorf("%s: this is a template, not YAML; render it first, for example by \"helm template\", and give the output", d)
 	}
+	begin := d
 	reason := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")
 	if at := regexp.MustCompile(`^line (\d+): `).FindStringSubmatch(reason); at != nil {
 		within, _ := strconv.Atoi(at[1]) // digits; too many of them are no line
 		d.Line, reason = d.Line+max(within, 1)-1, strings.TrimPrefix(reason, at[0])
 	}
-	return fmt.Errorf("%s: not YAML or JSON: %s", d, strings.ReplaceAll(reason, "\n", " "))
+	reason = strings.ReplaceAll(reason, "\n", " ")
+	if bytes.Contains(d.Text, []byte("{{")) { // or text with braces, and a mistake elsewhere
+		return fmt.Errorf("%s: this is a template, not YAML; render it first, for example by \"helm template\", and give the output (line %d: %s)", begin, d.Line, reason)
+	}
+	return fmt.Errorf("%s: not YAML or JSON: %s", d, reason)
 }
 
 // expanded is about how many bytes a node has when each alias is replaced by what it stands for. One that stands for what it is in

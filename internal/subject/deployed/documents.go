@@ -65,14 +65,14 @@ func loadPath(path string) ([]document, error) {
 
 // parse reads the objects of a file. What applies them would find keys that are there twice, too.
 func parse(data []byte, name string) ([]document, error) {
+	all, err := manifest.Objects(name, data) // first, as it knows aliases that stand for gigabytes
+	if err != nil {
+		return nil, err
+	}
 	for _, d := range manifest.Documents(name, data) {
 		if _, err := yaml.YAMLToJSONStrict(d.Text); err != nil && !json.Valid(d.Text) {
 			return nil, fmt.Errorf("%s: %w", d, err)
 		}
-	}
-	all, err := manifest.Objects(name, data)
-	if err != nil {
-		return nil, err
 	}
 	for _, object := range all {
 		if object.GetName() == "" {

@@ -55,6 +55,7 @@ func TestLoadWhatIsWrong(t *testing.T) {
 		"kindless": {"apiVersion: v1\nmetadata: {name: a}\n", "not a Kubernetes object"},
 		"version":  {"kind: Service\nmetadata: {name: a}\n", "version.yaml:1: not a Kubernetes object, which has an apiVersion and a kind"},
 		"text":     {"hello", "text.yaml:1: "},
+		"aliases":  {"a: &a [" + strings.Repeat("x,", 9000) + "]\nb: [" + strings.Repeat("*a,", 9000) + "]\n", "aliases.yaml:1: its aliases stand for more"},
 		"second":   {"apiVersion: v1\nkind: Service\nmetadata: {name: a}\n---\na: [\n", "second.yaml:5: "},
 		"nothing":  {"# only a comment\n---\n", "nothing.yaml contains no objects"},
 	} {
