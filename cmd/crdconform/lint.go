@@ -17,6 +17,7 @@ import (
 	"github.com/crdconform/crdconform/internal/dump"
 	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/lint"
+	"github.com/crdconform/crdconform/internal/manifest"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/visible"
 )
@@ -292,7 +293,7 @@ func readPath(name string) ([]lint.File, error) {
 			return err
 		case entry.IsDir() && path != name && strings.HasPrefix(entry.Name(), "."):
 			return filepath.SkipDir
-		case entry.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)):
+		case entry.IsDir() || !manifest.IsFile(path):
 			return nil
 		}
 		data, err := files.Read(path, files.Objects)

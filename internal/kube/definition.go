@@ -163,14 +163,10 @@ func (d Definitions) Served(ctx context.Context, crd *apiextensionsv1.CustomReso
 	ctx, cancel := d.within(ctx)
 	defer cancel()
 	for _, version := range ServedVersions(crd) {
-		path := []string{"apis", crd.Spec.Group, version}
-		if crd.Spec.Scope == apiextensionsv1.NamespaceScoped {
-			path = append(path, "namespaces", absent)
-		}
-		path = append(path, crd.Spec.Names.Plural)
+		path := ResourceOf(crd, absent).Path(version)
 		unseen := time.Time{}
 		err := Until(ctx, effectPoll, func(ctx context.Context) (bool, error) {
-			table, err := d.REST.Get().AbsPath(path...).Param("fieldSelector", "metadata.name="+absent).Param("limit", "1").
+			table, err := d.REST.Get().AbsPath(path).Param("fieldSelector", "metadata.name="+absent).Param("limit", "1").
 				SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Timeout(unseenTimeout).DoRaw(ctx)
 			switch {
 			case apierrors.IsNotFound(err):
