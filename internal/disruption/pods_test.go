@@ -88,8 +88,8 @@ func TestScenariosForPods(t *testing.T) {
 			apply++
 		}
 	}
-	if apply == 0 {
-		t.Error("no scenario is for pods")
+	if apply != 8 {
+		t.Errorf("%d scenarios are for pods", apply)
 	}
 }
 
