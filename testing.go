@@ -87,8 +87,11 @@ func Rehearse(t *testing.T, u Upgrade) {
 	t.Helper()
 	wanted := u.ReportDir != ""
 	plan, err := engine.Rehearsal{
-		Config: u.Config, Handler: u.Handler, OldHandlers: u.OldHandlers, HandlerPath: u.HandlerPath,
-		RerunCommand: func(requirement.ID) string { return fmt.Sprintf("go test -run '^%s$'", t.Name()) },
+		Description: engine.Description{
+			Config: u.Config, Handler: u.Handler, HandlerPath: u.HandlerPath,
+			RerunCommand: func(string, requirement.ID) string { return fmt.Sprintf("go test -run '^%s$'", t.Name()) },
+		},
+		OldHandlers: u.OldHandlers,
 	}.Prepare(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,6 @@ import (
 	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/visible"
-	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -137,13 +136,14 @@ func (d *disrupter) describe() (engine.Disruption, error) {
 		return engine.Disruption{}, errors.New("--disrupt-pods: only valid with --cluster existing")
 	}
 	return engine.Disruption{
-		Config: read, Source: d.api.source(), Pods: d.pods, PodsAdvice: " (--disrupt-pods)", ServeReference: serveReference, CollectArtifacts: d.gather, RerunCommand: d.againScenario,
+		Description: engine.Description{Config: read, Source: d.api.source(), ServeReference: serveReference, CollectArtifacts: d.gather, RerunCommand: d.againScenario},
+		Pods:        d.pods, PodsAdvice: " (--disrupt-pods)",
 		Reference: []string{self, "serve", "--address=127.0.0.1:{port}", "--cert-dir={certs}", "--drain=500ms"},
 	}, nil
 }
 
 // againScenario is the command that runs one scenario again in the same way.
-func (d *disrupter) againScenario(id requirement.ID) string {
+func (d *disrupter) againScenario(_ string, id requirement.ID) string {
 	words := append([]string{"crdconform", d.name}, d.repeated([]string{"scenario", "seed"})...)
 	head := []string{"--scenario=" + strings.TrimPrefix(string(id), id.Area()+"."), fmt.Sprintf("--seed=%d", d.seed)}
 	return strings.Join(append(words[:2:2], append(head, words[2:]...)...), " ")
@@ -171,22 +171,10 @@ func (d *disrupter) run(ctx context.Context) error {
 	p := &progress{streams: d.streams, strict: described.Strict, patience: patience, seed: plan.Seed()}
 	p.say("crdconform %s: %s, seed %d", toolVersion(), visible.Count(plan.Scenarios(), "scenario", ""), plan.Seed())
 	log := &lateLog{path: filepath.Join(string(d.folder), "apiserver.log")}
-	report := plan.Run(ctx, &disruptions{p}, log)
+	report := plan.Run(ctx, p, log)
 	p.wipe()
 	report.Tool, report.Command = toolVersion(), d.newReport().Command
 	return d.beside(d.end(d.streams, report), log.close())
-}
-
-// disruptions shows how a disruption goes on.
-type disruptions struct{ *progress }
-
-// Disrupted says what came of a scenario.
-func (d *disruptions) Disrupted(result reports.Result, figures *reports.Disruption) {
-	d.wipe()
-	d.screen().Line(verdictColor(result.Verdict), fmt.Sprintf("%-13s", result.Verdict), fmt.Sprintf(" %s (%.1f s)", engine.DisruptionSummary(result, figures), result.Seconds))
-	if d.isProblem(result.Verdict) {
-		d.screen().Sequel(result.ID, result.Verdict, result.Rerun)
-	}
 }
 
 func verdictColor(v requirement.Verdict) string {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/suites"
@@ -22,7 +23,8 @@ type progress struct {
 	strict  bool
 	several bool // there are several definitions, so that problems take a line each
 	rerun   func(definition string, id requirement.ID) string
-	revise  func(*suites.Result) // changes verdicts by what is known to fail
+	revise  func(id requirement.ID, v requirement.Verdict, reason string) (requirement.Verdict, string) // in view of what is known to fail
+	objects int                                                                                         // of a rehearsal
 
 	observers observers
 
@@ -177,7 +179,7 @@ func (p *progress) left() string {
 // SpecDone shows what came of it.
 func (p *progress) SpecDone(r suites.Result) {
 	p.done++
-	p.revise(&r)
+	r.Verdict, r.Reason = p.revise(r.Requirement, r.Verdict, r.Reason)
 	if !p.terminal && !p.several {
 		p.say("[%*d/%d] %-13s %s (%.3f s)", digits(p.total), p.done, p.total, r.Verdict, r.Requirement, r.Duration.Seconds())
 	}
@@ -189,6 +191,26 @@ func (p *progress) SpecDone(r suites.Result) {
 // isProblem reports whether a verdict counts against somebody, or against crdconform itself.
 func (p *progress) isProblem(v requirement.Verdict) bool {
 	return reporter.Problem(&reports.Report{Strict: p.strict}, reports.Result{Verdict: v})
+}
+
+// Rehearsing says which upgrade it is.
+func (p *progress) Rehearsing(from, to string) {
+	p.say("crdconform %s: the upgrade from %s to %s, with %s, seed %d", toolVersion(), visible.Text(from), visible.Text(to), visible.Count(p.objects, "object", ""), p.seed)
+}
+
+// Stepped says what came of a step of a rehearsal.
+func (p *progress) Stepped(step reports.LegStep) {
+	p.wipe()
+	p.screen().Line(verdictColor(reporter.StepVerdict(step)), fmt.Sprintf("%-12s", step.Name), " "+reporter.StepSummary(step)+fmt.Sprintf(" (%.1f s)", step.Seconds))
+}
+
+// Disrupted says what came of a scenario.
+func (p *progress) Disrupted(result reports.Result, figures *reports.Disruption) {
+	p.wipe()
+	p.screen().Line(verdictColor(result.Verdict), fmt.Sprintf("%-13s", result.Verdict), fmt.Sprintf(" %s (%.1f s)", engine.DisruptionSummary(result, figures), result.Seconds))
+	if p.isProblem(result.Verdict) {
+		p.screen().Sequel(result.ID, result.Verdict, result.Rerun)
+	}
 }
 
 // problem shows a result that counts against somebody, with what a reader needs to go on. Of several definitions there would be too

@@ -20,8 +20,13 @@ func shown(s streams) (*progress, *strings.Builder) {
 	return &progress{
 		streams: s,
 		rerun:   func(_ string, id requirement.ID) string { return "crdconform run --filter " + string(id) },
-		revise:  func(*suites.Result) {},
+		revise:  unrevised,
 	}, &out
+}
+
+// unrevised leaves verdicts as they are.
+func unrevised(_ requirement.ID, v requirement.Verdict, reason string) (requirement.Verdict, string) {
+	return v, reason
 }
 
 // TestProgress compares what is shown in pipes and on terminals with testdata/golden/progress.txt. There, what is wiped ends with ⌫.
@@ -68,7 +73,7 @@ func TestProgress(t *testing.T) {
 		} {
 			r := reports.Result{Verdict: v, Reason: "it was so", Rerun: "crdconform disrupt --scenario=restart.graceful --seed=1"}
 			r.ID = requirement.DisruptionRestartGraceful
-			(&disruptions{p}).Disrupted(r, nil)
+			p.Disrupted(r, nil)
 		}
 	}
 	var all strings.Builder
@@ -83,7 +88,9 @@ func TestProgress(t *testing.T) {
 		{"verdicts", streams{}, func(p *progress) { p.Started(9); verdicts(p) }},
 		{"verdicts in a strict run", streams{}, func(p *progress) { p.strict = true; p.Started(221); verdicts(p) }},
 		{"verdicts of what is known to fail", streams{}, func(p *progress) {
-			p.revise = func(r *suites.Result) { r.Verdict = requirement.KnownFailing }
+			p.revise = func(_ requirement.ID, _ requirement.Verdict, reason string) (requirement.Verdict, string) {
+				return requirement.KnownFailing, reason
+			}
 			p.SpecDone(suites.Result{Requirement: "webhook.response.uid", Verdict: requirement.Failed})
 		}},
 		{"lines that change, in a pipe", streams{}, lines},
@@ -123,7 +130,7 @@ func (l lineByLine) Write(text []byte) (int, error) {
 // TestSilenceIsBroken expects a slow spec to be reported where lines cannot change, and nothing once it is over.
 func TestSilenceIsBroken(t *testing.T) {
 	lines := make(lineByLine, 1000)
-	p := &progress{streams: streams{out: lines}, revise: func(*suites.Result) {}, patience: time.Millisecond}
+	p := &progress{streams: streams{out: lines}, revise: unrevised, patience: time.Millisecond}
 	p.Started(1)
 	p.SpecStarted("a.b.c", "does it")
 	if got, want := <-lines, "still running: [1/1] a.b.c: does it (for 0s)\n"; got != want {

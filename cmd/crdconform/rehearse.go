@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -15,10 +14,6 @@ import (
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/internal/rehearsal"
-	"github.com/crdconform/crdconform/internal/reporter"
-	"github.com/crdconform/crdconform/internal/visible"
-	"github.com/crdconform/crdconform/reports"
-	"github.com/crdconform/crdconform/requirement"
 )
 
 // rehearser is the command rehearse.
@@ -105,10 +100,8 @@ func (r *rehearser) describe() (engine.Rehearsal, error) {
 	if r.kubeconfig != "" && d.Rehearse.FromContext == "" && !slices.ContainsFunc(d.Old, func(name string) bool { return strings.HasPrefix(name, "context://") }) {
 		return engine.Rehearsal{}, errors.New("--kubeconfig: only valid with --from-context, or with --old context://NAME")
 	}
-	return engine.Rehearsal{
-		Config: d.Config, Source: d.Source, Stdin: r.in, Connect: r.connect, KnownFailingFile: r.knownFailing,
-		RerunCommand: func(id requirement.ID) string { return r.again("", id) },
-	}, nil
+	d.KnownFailingFile = r.knownFailing
+	return engine.Rehearsal{Description: d, Stdin: r.in, Connect: r.connect}, nil
 }
 
 // resolveSteps fails for --filter and --skip that match no requirement of upgrades.
@@ -152,12 +145,12 @@ func (r *rehearser) run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = plan.Close() }() // what remains is found by crdconform cleanup --temporary
-	r.seed, r.dir, p.seed = plan.Seed(), plan.ReportDir(), plan.Seed()
+	r.seed, r.dir, p.seed, p.objects = plan.Seed(), plan.ReportDir(), plan.Seed(), plan.Objects()
 	if err = r.begin(); err != nil {
 		return err
 	}
 	log := &lateLog{path: filepath.Join(string(r.folder), "apiserver.log")}
-	report := plan.Run(ctx, &steps{progress: p, objects: plan.Objects()}, log)
+	report := plan.Run(ctx, p, log)
 	p.wipe()
 	report.Tool, report.Command = toolVersion(), r.newReport().Command
 	return r.beside(r.end(r.streams, report), errors.Join(log.close(), plan.Close()))
@@ -172,25 +165,4 @@ func (r *rehearser) interrupted(d engine.Rehearsal) error {
 	report := r.newReport()
 	report.Seed, report.Strict, report.Interrupted = r.seed, d.Strict, true
 	return r.end(r.streams, report)
-}
-
-// steps shows how a rehearsal goes on.
-type steps struct {
-	*progress
-	objects int
-}
-
-// Rehearsing says which upgrade it is.
-func (s *steps) Rehearsing(from, to string) {
-	s.say("crdconform %s: the upgrade from %s to %s, with %s, seed %d", toolVersion(), visible.Text(from), visible.Text(to), visible.Count(s.objects, "object", ""), s.seed)
-}
-
-// Step shows what is done.
-func (s *steps) Step(title string) { s.show(title) }
-
-// Stepped says what came of it.
-func (s *steps) Stepped(step reports.LegStep) {
-	color := map[requirement.Verdict]string{requirement.Failed: reporter.Red, requirement.Errored: reporter.Red, requirement.Tolerated: reporter.Yellow}[reporter.StepVerdict(step)]
-	s.wipe()
-	s.screen().Line(color, fmt.Sprintf("%-12s", step.Name), " "+reporter.StepSummary(step)+fmt.Sprintf(" (%.1f s)", step.Seconds))
 }

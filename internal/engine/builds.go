@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -62,17 +63,19 @@ func (b programBuild) Start(ctx context.Context, api cluster.Cluster, at func(ap
 		through = r
 		return at(client)
 	}
-	options.Before = name
+	if at != nil {
+		options.Before = name
+	}
 	process, err := subject.Start(ctx, b.command, options)
 	if err != nil {
 		return nil, err
 	}
-	if process.Endpoint.URL != known.URL {
+	if at != nil && process.Endpoint.URL != known.URL {
 		if err = name(process.Endpoint); err != nil {
 			return nil, errors.Join(err, process.Stop(context.WithoutCancel(ctx)))
 		}
 	}
-	return &rehearsal.Webhook{Alive: process.Err, Stop: func(ctx context.Context) error {
+	return &rehearsal.Webhook{Endpoint: process.Endpoint, Alive: process.Err, Usage: process.Usage, Stop: func(ctx context.Context) error {
 		return errors.Join(process.Stop(ctx), through.close(), os.RemoveAll(folder))
 	}}, nil
 }
@@ -95,14 +98,13 @@ func (b handlerBuild) Start(ctx context.Context, api cluster.Cluster, at func(ap
 	if err != nil {
 		return nil, err
 	}
-	client, through, err := reachable(ctx, api, wire.Endpoint{URL: server.URL, CA: server.CA})
-	if err == nil {
-		err = at(client)
-	}
+	through, err := named(ctx, api, wire.Endpoint{URL: server.URL, CA: server.CA}, at)
 	if err != nil {
-		return nil, errors.Join(err, through.close(), server.Close())
+		return nil, errors.Join(err, server.Close())
 	}
-	return &rehearsal.Webhook{Stop: func(context.Context) error { return errors.Join(server.Close(), through.close()) }}, nil
+	return &rehearsal.Webhook{Endpoint: wire.Endpoint{URL: server.URL, CA: server.CA, HTTP2: true}, Stop: func(context.Context) error {
+		return errors.Join(server.Close(), through.close())
+	}}, nil
 }
 
 // runningBuild is a build that runs already.
@@ -124,14 +126,26 @@ func (b runningBuild) Start(ctx context.Context, api cluster.Cluster, at func(ap
 	if err = here.Reach(ctx); err != nil {
 		return nil, err
 	}
-	client, through, err := reachable(ctx, api, b.endpoint)
+	through, err := named(ctx, api, b.endpoint, at)
+	if err != nil {
+		return nil, err
+	}
+	return &rehearsal.Webhook{Endpoint: b.endpoint, Stop: func(context.Context) error { return through.close() }}, nil
+}
+
+// named has definitions name a webhook, unless at is nil. The caller closes the relay, which is nil unless one is needed.
+func named(ctx context.Context, api cluster.Cluster, endpoint wire.Endpoint, at func(apiextensionsv1.WebhookClientConfig) error) (*relay, error) {
+	if at == nil {
+		return nil, nil //nolint:nilnil // no definition is to name it
+	}
+	client, through, err := reachable(ctx, api, endpoint)
 	if err == nil {
 		err = at(client)
 	}
 	if err != nil {
 		return nil, errors.Join(err, through.close())
 	}
-	return &rehearsal.Webhook{Stop: func(context.Context) error { return through.close() }}, nil
+	return through, nil
 }
 
 // imageBuild is a build that runs as pods of the cluster.
@@ -156,12 +170,23 @@ func (b imageBuild) Start(ctx context.Context, api cluster.Cluster, at func(apie
 	if err := at(w.ClientConfig()); err != nil {
 		return nil, errors.Join(err, w.Stop(context.WithoutCancel(ctx)))
 	}
+	return ofPods(ctx, w), nil
+}
+
+// aliveTimeout limits how long a cluster may take to report the state of the webhook.
+const aliveTimeout = 10 * time.Second
+
+// ofPods returns a webhook that runs as pods.
+func ofPods(ctx context.Context, w *deployed.Webhook) *rehearsal.Webhook {
+	endpoint := w.Endpoint()
+	endpoint.HTTP2 = true
 	return &rehearsal.Webhook{
+		Endpoint: endpoint,
 		Alive: func() error {
 			within, cancel := context.WithTimeout(context.WithoutCancel(ctx), aliveTimeout)
 			defer cancel()
 			return w.Check(within)
 		},
 		Stop: w.Stop,
-	}, nil
+	}
 }

@@ -254,9 +254,8 @@ func TestKnownFailuresOfSeveralDefinitions(t *testing.T) {
 	} {
 		report := &reports.Report{}
 		for _, verdict := range test.verdicts {
-			r := suites.Result{Requirement: id, Verdict: verdict}
-			p.Revise(&r)
-			report.Results = append(report.Results, reports.Result{Requirement: requirement.Requirement{ID: id}, Verdict: r.Verdict})
+			revised, _ := p.Revise(id, verdict, "")
+			report.Results = append(report.Results, reports.Result{Requirement: requirement.Requirement{ID: id}, Verdict: revised})
 		}
 		p.reviseAll(report)
 		var got []requirement.Verdict

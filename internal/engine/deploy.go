@@ -15,7 +15,6 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/source"
-	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/loopback"
@@ -151,9 +150,6 @@ func loaded(ctx context.Context, c config.Config, api cluster.Cluster) (image, e
 	return image{name: in.Image, loaded: true}, err
 }
 
-// aliveTimeout limits how long a cluster may take to report the state of the webhook.
-const aliveTimeout = 10 * time.Second
-
 // serveDeployed deploys the user's webhook in the cluster.
 func (s *session) serveDeployed(ctx context.Context) (*served, error) {
 	if s.api == nil {
@@ -168,25 +164,14 @@ func (s *session) serveDeployed(ctx context.Context) (*served, error) {
 		return nil, err
 	}
 	s.pods.Webhook = w
-	client := w.ClientConfig()
-	return &served{
-		endpoint: func(corpus.Corpus) (wire.Endpoint, error) {
-			e := w.Endpoint()
-			e.HTTP2, e.Timeout = s.want.Webhook.HTTP2, s.want.Webhook.Timeout.Duration
-			return e, nil
-		},
-		alive: func() error {
-			within, cancel := context.WithTimeout(context.WithoutCancel(ctx), aliveTimeout)
-			defer cancel()
-			return w.Check(within)
-		},
-		stop: func(ctx context.Context) error {
-			s.pods.Webhook = nil
-			return w.Stop(ctx)
-		},
-		client:    &client,
-		installed: bundled(*s.want.Webhook.InCluster),
-	}, nil
+	client, hook := w.ClientConfig(), ofPods(ctx, w)
+	hook.Stop = func(ctx context.Context) error {
+		s.pods.Webhook = nil
+		return w.Stop(ctx)
+	}
+	serving, err := s.serving(hook, nil)
+	serving.client, serving.installed = &client, bundled(*s.want.Webhook.InCluster)
+	return serving, err
 }
 
 // deploying deploys a webhook. If it does not start, its output is kept.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/cluster/kubeconfig"
-	"github.com/crdconform/crdconform/internal/cluster/source"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/disruption"
 	"github.com/crdconform/crdconform/internal/disruption/objective"
@@ -26,47 +24,23 @@ import (
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/subject"
 	"github.com/crdconform/crdconform/internal/subject/deployed"
-	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Disruption is what is done to a webhook on purpose. A Config is completed as that of a Description is.
+// Disruption is what is done to a webhook on purpose. Source is where the API server comes from that pods run under; programs have the
+// embedded one.
 type Disruption struct {
-	config.Config
+	Description
 
 	// Reference is the command that serves the reference webhook as a program, with {port} and {certs}.
 	Reference []string
-
-	// Source is where the API server comes from that pods run under; nil for programs, which have the embedded one.
-	Source *source.Source
 
 	// Pods allows pods in a cluster that others may use to be disrupted: those that the run deploys.
 	Pods bool
 
 	// PodsAdvice says how to allow that, in brackets; it may be empty.
 	PodsAdvice string
-
-	// ServeReference returns the command that serves the reference webhook in an image, as that of a Description does.
-	ServeReference func(address, certs string, drain time.Duration) ([]string, error)
-
-	// CollectArtifacts is that of a Description.
-	CollectArtifacts func(report *reports.Report, write func(dir string) error) error
-
-	// RerunCommand returns a command that disrupts again, for one requirement. It may be nil.
-	RerunCommand func(id requirement.ID) string
-}
-
-// DisruptionProgress receives the progress of a disruption. It is never called concurrently.
-type DisruptionProgress interface {
-	// Note reports what goes on.
-	Note(text string)
-
-	// Say reports what is useful later.
-	Say(text string)
-
-	// Disrupted reports what came of a scenario. The disruption is nil if there are no figures.
-	Disrupted(reports.Result, *reports.Disruption)
 }
 
 // DisruptionPlan is a disruption whose files were read. Nothing was started yet.
@@ -96,10 +70,11 @@ func (d Disruption) Prepare() (*DisruptionPlan, error) {
 	if d.Webhook.Source() == "" {
 		d.Webhook.Reference = &config.Reference{}
 	}
-	if err := d.Validate(); err != nil {
+	d.ServeReference = d.serveReference()
+	p := &DisruptionPlan{given: d, Plan: d.plan()}
+	if err := p.want.Validate(); err != nil {
 		return nil, err
 	}
-	p := &DisruptionPlan{given: d, Plan: d.plan()}
 	var err error
 	if p.limits, err = objective.Parse(d.Disrupt.Objectives, scenarioIDs()); err != nil {
 		return nil, err
@@ -212,8 +187,8 @@ func (p *DisruptionPlan) command(c config.Command, args []string, key string) (s
 
 // Run disrupts the webhook, and stops everything that it started. The report says what could not be judged, and why. If the context ends,
 // what is broken is mended first, and the report is partial.
-func (p *DisruptionPlan) Run(ctx context.Context, progress DisruptionProgress, apiServerLog io.Writer) *reports.Report {
-	s := p.begin(disrupting{quiet{}, progress}, apiServerLog)
+func (p *DisruptionPlan) Run(ctx context.Context, progress Progress, apiServerLog io.Writer) *reports.Report {
+	s := p.begin(progress, apiServerLog)
 	ctx = s.limited(ctx)
 	defer s.limit.lift()
 	s.say(s.notes...)
@@ -224,7 +199,7 @@ func (p *DisruptionPlan) Run(ctx context.Context, progress DisruptionProgress, a
 		if figures != nil {
 			s.report.Disruptions = append(s.report.Disruptions, *figures)
 		}
-		progress.Disrupted(result, figures)
+		s.progress.Disrupted(result, figures)
 	})
 	s.fail(ctx, err)
 	for _, one := range p.lab.Scenarios {
@@ -247,7 +222,7 @@ func (p *DisruptionPlan) disrupt(ctx context.Context, s *session, each func(disr
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	from := embeddedWith(embedded.Options{WatchCache: true})
 	if p.pods() {
-		from = p.given.Source
+		from = p.want.Source
 	}
 	api, stop, err := s.start(ctx, from)
 	if err != nil {
@@ -279,11 +254,8 @@ func (p *DisruptionPlan) disrupt(ctx context.Context, s *session, each func(disr
 
 // result is the result of a scenario before it is judged.
 func (p *DisruptionPlan) result(s disruption.Scenario) reports.Result {
-	result := disruptionResult(s.ID, s.Title)
-	result.Subject = p.lab.Definition.Name
-	if p.given.RerunCommand != nil {
-		result.Rerun = p.given.RerunCommand(s.ID)
-	}
+	result := disruptionResult(s.ID, p.lab.Definition.Name, s.Title)
+	result.Rerun = p.rerun("", s.ID)
 	return result
 }
 
@@ -314,40 +286,13 @@ func (p *DisruptionPlan) judge(s *session, o disruption.Outcome) (reports.Result
 			}
 		}
 	}
-	p.revise(&result)
+	result.Verdict, result.Reason = p.Revise(result.ID, result.Verdict, result.Reason)
 	return result, figures
 }
 
-// plan is that of a run of which nothing is known but what was asked for.
-func (d Disruption) plan() *Plan {
-	p := &Plan{want: d.description(), known: map[requirement.ID]string{}, run: NewRunID()}
-	for _, k := range d.KnownFailing {
-		p.known[requirement.ID(k.ID)] = k.Reason
-	}
-	return p
-}
-
-// revise changes the verdict of a scenario that is known to fail.
-func (p *Plan) revise(result *reports.Result) {
-	revised := suites.Result{Requirement: result.ID, Verdict: result.Verdict, Reason: result.Reason}
-	p.Revise(&revised)
-	result.Verdict, result.Reason = revised.Verdict, revised.Reason
-}
-
-// disrupting passes on what a session says.
-type disrupting struct {
-	quiet
-	to DisruptionProgress
-}
-
-// Note passes a note on.
-func (d disrupting) Note(text string) { d.to.Note(text) }
-
-// Say passes on what is useful later.
-func (d disrupting) Say(text string) { d.to.Say(text) }
-
-func disruptionResult(id requirement.ID, title string) reports.Result {
-	entry, _ := requirement.Lookup(id)                                                           // IDs are from the catalogue
-	entry.Severity, entry.Because, entry.Parts, entry.Command = requirement.Unknown, "", nil, "" // the catalogue's
-	return reports.Result{Requirement: entry, Spec: "disrupts the webhook: " + title, Location: "internal/disruption"}
+// disruptionResult returns the result of a scenario, without a verdict yet.
+func disruptionResult(id requirement.ID, definition, title string) reports.Result {
+	result := reports.NewResult(id, definition)
+	result.Spec, result.Location = "disrupts the webhook: "+title, "internal/disruption"
+	return result
 }

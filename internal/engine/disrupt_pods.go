@@ -95,19 +95,18 @@ func (s *session) builds(ctx context.Context, d config.Config, w *deployed.Webho
 	return b, err
 }
 
-// description is what a session wants to know of a disruption.
-func (d Disruption) description() Description {
-	described := Description{Config: d.Config, Source: d.Source, CollectArtifacts: d.CollectArtifacts}
-	if d.ServeReference != nil && d.Webhook.Reference != nil {
-		described.ServeReference = func(address, certs string, drain time.Duration) ([]string, error) {
-			command, err := d.ServeReference(address, certs, drain)
-			for _, fault := range d.Webhook.Reference.Faults {
-				command = append(command, "--fault="+fault)
-			}
-			return command, err
-		}
+// serveReference returns the command of ServeReference with the faults of the reference webhook.
+func (d Disruption) serveReference() func(address, certs string, drain time.Duration) ([]string, error) {
+	if d.ServeReference == nil || d.Webhook.Reference == nil {
+		return nil
 	}
-	return described
+	return func(address, certs string, drain time.Duration) ([]string, error) {
+		command, err := d.ServeReference(address, certs, drain)
+		for _, fault := range d.Webhook.Reference.Faults {
+			command = append(command, "--fault="+fault)
+		}
+		return command, err
+	}
 }
 
 // pods reports whether the webhook runs as pods.

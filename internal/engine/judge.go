@@ -51,7 +51,7 @@ func (s *session) judge(ctx context.Context, kind corpus.Corpus) (err error) {
 	if !s.want.APIServer { // whose work is in the same process, mostly
 		s.report.HarnessSeconds += (load.ProcessorTime() - own).Seconds()
 	}
-	s.report.Results = append(s.report.Results, Results(outcome.Results, s.translation(nameOf(kind)))...)
+	s.report.Results = append(s.report.Results, s.results(nameOf(kind), outcome.Results)...)
 	s.report.Interrupted = s.report.Interrupted || outcome.Interrupted
 	if err == nil && ctx.Err() == nil && s.report.Load == nil && len(s.loads) > 0 && !s.loadsAlone() {
 		err = s.loadWith(ctx, client)
@@ -112,7 +112,7 @@ func (s *session) subject(client *wire.Client, kind corpus.Corpus) *suites.Subje
 		objects = -1
 	}
 	return &suites.Subject{
-		Client: client, Corpus: kind, Objects: objects, Budget: s.want.Generate.TimeBudget.Duration, Alive: s.hook.alive, Installed: s.usesKubeconfig() || s.hook.installed, Reference: s.hook.client,
+		Client: client, Corpus: kind, Objects: objects, Budget: s.want.Generate.TimeBudget.Duration, Alive: s.hook.Alive, Installed: s.usesKubeconfig() || s.hook.installed, Reference: s.hook.client,
 		Lossy: func(from, through, path string) (string, bool) {
 			for _, l := range s.want.Lossy {
 				if l.Matches(kind.Group, kind.Kind, from, through, path) {

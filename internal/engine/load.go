@@ -89,21 +89,18 @@ type Baseline struct {
 	Limits []compare.Limit
 }
 
-// Loading receives the progress of a load test.
-type Loading interface {
-	// Loading is called when a stage or a probe of a search begins, and returns what receives its progress.
-	Loading(w load.Workload) load.Watch
-}
+// watching returns what receives the progress of a stage, or of a probe of a search, that begins.
+type watching = func(load.Workload) load.Watch
 
 // Run runs the load test and judges it by its objectives. When the context ends, it returns the results so far, marked as partial,
 // or nil if there are none.
-func (t LoadTest) Run(ctx context.Context, client *wire.Client, progress Loading) (*loadgen.Load, error) {
+func (t LoadTest) Run(ctx context.Context, client *wire.Client, watching watching) (*loadgen.Load, error) {
 	l := &loadgen.Load{Profile: t.Profile.Name}
 	if err := t.warmUp(ctx, client); err != nil {
 		return nil, err
 	}
 	if t.Profile.Search != nil {
-		if err := t.search(ctx, client, progress, l); err != nil {
+		if err := t.search(ctx, client, watching, l); err != nil {
 			return soFar(l), err
 		}
 	}
@@ -115,7 +112,7 @@ func (t LoadTest) Run(ctx context.Context, client *wire.Client, progress Loading
 			if ctx.Err() != nil {
 				return t.concluded(l)
 			}
-			summary, used, err := t.stage(ctx, client, progress, w, &learnt[i])
+			summary, used, err := t.stage(ctx, client, watching, w, &learnt[i])
 			if err != nil && summary.Requests == 0 {
 				return soFar(l), err
 			}
@@ -200,7 +197,7 @@ func evenly(w load.Workload, length time.Duration) load.Workload {
 }
 
 // stage sends a stage, and measures the webhook meanwhile. What the webhook is to answer is learnt the first time.
-func (t LoadTest) stage(ctx context.Context, client *wire.Client, progress Loading, w load.Workload, learnt **load.Content) (load.Summary, *memory.Trend, error) {
+func (t LoadTest) stage(ctx context.Context, client *wire.Client, watching watching, w load.Workload, learnt **load.Content) (load.Summary, *memory.Trend, error) {
 	requests, err := t.Bodies(w)
 	if err != nil {
 		return load.Summary{}, nil, err
@@ -214,7 +211,7 @@ func (t LoadTest) stage(ctx context.Context, client *wire.Client, progress Loadi
 		}
 	}
 	w.Content = *learnt
-	m, watch := metered(ctx, t.Usage, w, progress.Loading(w))
+	m, watch := metered(ctx, t.Usage, w, watching(w))
 	summary, err := t.send(ctx, client, requests, w, watch)
 	return summary, m.trend(), err
 }
@@ -239,7 +236,7 @@ func (t LoadTest) send(ctx context.Context, client *wire.Client, requests []cont
 }
 
 // search finds the highest rate that meets the goal.
-func (t LoadTest) search(ctx context.Context, client *wire.Client, progress Loading, l *loadgen.Load) error {
+func (t LoadTest) search(ctx context.Context, client *wire.Client, watching watching, l *loadgen.Load) error {
 	s := *t.Profile.Search
 	requests, err := t.Bodies(s.Workload)
 	if err != nil {
@@ -253,7 +250,7 @@ func (t LoadTest) search(ctx context.Context, client *wire.Client, progress Load
 			return err
 		}
 	}
-	found, failed := s.Run(ctx, client, requests, progress.Loading)
+	found, failed := s.Run(ctx, client, requests, watching)
 	if failed != nil && len(found.Probes) == 0 {
 		return failed
 	}

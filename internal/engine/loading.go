@@ -65,7 +65,7 @@ func (s *session) send(ctx context.Context, client *wire.Client, test LoadTest) 
 		}
 	}
 	if s.hook != nil {
-		test.Usage = s.hook.usage
+		test.Usage = s.hook.Usage
 	}
 	elsewhere := test.Launcher != nil && test.Launcher.Remote() // a control here says nothing about those machines
 	if test.Repeat > 1 && len(test.Profile.Stages) > 0 && !elsewhere {
@@ -82,7 +82,7 @@ func (s *session) send(ctx context.Context, client *wire.Client, test LoadTest) 
 	if s.want.Load.JudgeContent {
 		s.progress.Note("learning the webhook's answers before the load, to compare with")
 	}
-	measured, err := test.Run(ctx, client, s.progress)
+	measured, err := test.Run(ctx, client, s.progress.Loading)
 	if err == nil && measured == nil && ctx.Err() == nil {
 		err = errors.New("the load test ended before its first request was answered")
 	}

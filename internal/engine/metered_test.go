@@ -8,7 +8,6 @@ import (
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
-	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/memory"
 	"github.com/crdconform/crdconform/internal/process"
@@ -51,7 +50,7 @@ func TestSoakProvesLeaks(t *testing.T) {
 			plan.loads[0].Usage = func() (process.Usage, bool) {
 				return process.Usage{Resident: 30*mebibyte + looks.Add(1)*test.grows, Processes: 1}, true
 			}
-			got, err := plan.loads[0].Run(t.Context(), control.Client, still{})
+			got, err := plan.loads[0].Run(t.Context(), control.Client, quiet{}.Loading)
 			if err != nil || len(got.Stages) != 1 || got.Stages[0].Memory == nil {
 				t.Fatalf("got %+v, %v", got, err)
 			}
@@ -71,11 +70,6 @@ func TestSoakProvesLeaks(t *testing.T) {
 		})
 	}
 }
-
-// still shows no progress.
-type still struct{}
-
-func (still) Loading(load.Workload) load.Watch { return load.Watch{} }
 
 // TestSoakWithoutProgram says that nobody looked at the memory.
 func TestSoakWithoutProgram(t *testing.T) {

@@ -47,19 +47,9 @@ type Plan struct {
 
 // Prepare reads the files of a check. All of its errors are about these files or about the check itself, and say what to do.
 func (c Description) Prepare() (*Plan, error) {
-	c.Config = completed(c.Config)
-	if err := c.Validate(); err != nil {
+	p := c.plan()
+	if err := p.want.Validate(); err != nil {
 		return nil, err
-	}
-	if c.Source == nil {
-		var known bool
-		if c.Source, known = sources()[c.Cluster]; !known {
-			c.Source = unknownSource(c.Cluster)
-		}
-	}
-	p := &Plan{want: c, known: map[requirement.ID]string{}, run: NewRunID()}
-	for _, k := range c.KnownFailing {
-		p.known[requirement.ID(k.ID)] = k.Reason
 	}
 	if err := errors.Join(p.readKinds(), p.readCertificates(), p.subject()); err != nil {
 		return nil, err
@@ -69,6 +59,23 @@ func (c Description) Prepare() (*Plan, error) {
 	}
 	p.noteIdleLosses()
 	return p, nil
+}
+
+// plan completes a description, and returns the plan of a run of which nothing else is known yet.
+func (c Description) plan() *Plan {
+	c.Config = completed(c.Config)
+	if c.Source == nil {
+		var known bool
+		if c.Source, known = sources()[c.Cluster]; !known {
+			c.Source = unknownSource(c.Cluster)
+		}
+	}
+	p := &Plan{want: c, known: map[requirement.ID]string{}, run: NewRunID()}
+	p.selects = func(id requirement.ID) bool { return (len(c.Filter) == 0 || anyOf(c.Filter, id)) && !anyOf(c.Skip, id) }
+	for _, k := range c.KnownFailing {
+		p.known[requirement.ID(k.ID)] = k.Reason
+	}
+	return p
 }
 
 // chapters returns the chapters to check, given what runs as pods.
@@ -434,10 +441,6 @@ func (p *Plan) subject() error {
 
 // selection determines which requirements to check.
 func (p *Plan) selection() error {
-	c := p.want
-	p.selects = func(id requirement.ID) bool {
-		return (len(c.Filter) == 0 || anyOf(c.Filter, id)) && !anyOf(c.Skip, id)
-	}
 	for _, spec := range suites.Preview(p.chapters(Pods{})) {
 		if p.selects(spec.Requirement) {
 			p.selected = append(p.selected, spec.Requirement)

@@ -17,34 +17,22 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
-	"github.com/crdconform/crdconform/internal/cluster/source"
 	"github.com/crdconform/crdconform/internal/dump"
 	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/rehearsal"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/subject"
-	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/reports"
-	"github.com/crdconform/crdconform/requirement"
 )
 
-// Rehearsal is an upgrade to rehearse: from the releases of Old to the one of CRDs and Webhook. A Config is completed as that of a
-// Description is.
+// Rehearsal is an upgrade to rehearse: from the releases of Old to the one of CRDs and Webhook. If Source is nil, the clusters are embedded.
 type Rehearsal struct {
-	config.Config
-
-	// Handler is the webhook of the new release, to serve over TLS in the place of Webhook, and HandlerPath the path at which it is
-	// called: /convert if empty.
-	Handler     http.Handler
-	HandlerPath string
+	Description
 
 	// OldHandlers are webhooks of the old releases, one for each entry of Old, in the place of programs; nil for none.
 	OldHandlers []http.Handler
-
-	// Source provides the clusters. If it is nil, they are embedded.
-	Source *source.Source
 
 	// Stdin is what the file - stands for. It may be nil.
 	Stdin io.Reader
@@ -52,23 +40,6 @@ type Rehearsal struct {
 	// Connect returns a client for the context of a kubeconfig which lets no request through that might change something. It may be nil if
 	// no context is named.
 	Connect func(ctx context.Context, name string) (dynamic.Interface, error)
-
-	// RerunCommand returns a command that rehearses again, for one requirement. It may be nil.
-	RerunCommand func(id requirement.ID) string
-
-	// KnownFailingFile names the source of KnownFailing in messages. If it is empty, they name the origin in Config.
-	KnownFailingFile string
-}
-
-// RehearsalProgress receives the progress of a rehearsal. It is never called concurrently.
-type RehearsalProgress interface {
-	rehearsal.Progress
-
-	// Note reports what goes on, such as "starting an API server".
-	Note(text string)
-
-	// Say reports what is useful later, such as the name of a cluster that is kept.
-	Say(text string)
 }
 
 // RehearsalPlan is a rehearsal whose files were read. Nothing was started yet.
@@ -86,24 +57,15 @@ const contextScheme = "context://"
 
 // Prepare reads the files of a rehearsal, and the objects. Its errors are about these, and say what to do. The caller closes the plan.
 func (r Rehearsal) Prepare(ctx context.Context) (_ *RehearsalPlan, err error) {
-	r.Config = completed(r.Config)
-	if err = r.Validate(); err != nil {
+	p := &RehearsalPlan{given: r, Plan: r.plan()}
+	if err = p.want.Validate(); err != nil {
 		return nil, err
 	}
-	if r.Source == nil {
-		var known bool
-		if r.Source, known = sources()[r.Cluster]; !known || r.Source == nil {
-			r.Source = unknownSource(r.Cluster)
-		}
+	if p.want.Source == nil {
+		p.want.Source = unknownSource(p.want.Cluster)
 	}
-	p := &RehearsalPlan{given: r, Plan: &Plan{
-		want: Description{Config: r.Config, Source: r.Source, KnownFailingFile: r.KnownFailingFile}, known: map[requirement.ID]string{}, run: NewRunID(),
-	}}
-	for _, k := range r.KnownFailing {
-		p.known[requirement.ID(k.ID)] = k.Reason
-	}
-	if err = p.selectSteps(); err != nil {
-		return nil, err
+	if !slices.ContainsFunc(rehearsal.IDs(), p.selects) {
+		return nil, errors.New("filter and skip leave no requirement to judge; \"crdconform list --filter upgrade\" shows those of upgrades")
 	}
 	if p.dir, err = files.TemporaryDir("", "rehearsal-"); err != nil {
 		return nil, err
@@ -144,18 +106,6 @@ func (p *RehearsalPlan) Close() error { return errors.Join(p.objects.Close(), os
 
 // Objects returns how many objects there are.
 func (p *RehearsalPlan) Objects() int { return p.objects.Len() }
-
-// selectSteps determines which requirements to judge.
-func (p *RehearsalPlan) selectSteps() error {
-	c := p.want
-	p.selects = func(id requirement.ID) bool {
-		return (len(c.Filter) == 0 || anyOf(c.Filter, id)) && !anyOf(c.Skip, id)
-	}
-	if !slices.ContainsFunc(rehearsal.IDs(), p.selects) {
-		return errors.New("filter and skip leave no requirement to judge; \"crdconform list --filter upgrade\" shows those of upgrades")
-	}
-	return nil
-}
 
 // readReleases reads the definitions of all releases, and finds out what converts for each.
 func (p *RehearsalPlan) readReleases(ctx context.Context) error {
@@ -332,7 +282,7 @@ func (p *RehearsalPlan) oldBuild(i int) (rehearsal.Build, error) {
 	r := p.want.Rehearse
 	switch {
 	case i < len(p.given.OldHandlers) && p.given.OldHandlers[i] != nil:
-		return handlerBuild{p.given.OldHandlers[i], p.given.HandlerPath}, nil
+		return handlerBuild{p.given.OldHandlers[i], p.want.HandlerPath}, nil
 	case i < len(r.Images) && r.Images[i] != "":
 		return p.imageBuild(config.InCluster{Image: r.Images[i]}, options.Item("rehearse.images", i), fmt.Sprintf("%s-%d", p.run, i))
 	case i >= len(r.Programs) || strings.TrimSpace(r.Programs[i]) == "":
@@ -373,7 +323,7 @@ func (p *RehearsalPlan) imageBuild(in config.InCluster, key, run string) (rehear
 	}
 	c.Webhook = config.Webhook{InCluster: &in}
 	options.SetDefaults(&c, "webhook.inCluster")
-	if err := Deployable(c, p.given.Source); err != nil {
+	if err := Deployable(c, p.want.Source); err != nil {
 		return nil, err
 	}
 	return imageBuild{config: c, run: run, note: func(string) {}}, nil
@@ -383,8 +333,8 @@ func (p *RehearsalPlan) imageBuild(in config.InCluster, key, run string) (rehear
 func (p *RehearsalPlan) newBuild() (rehearsal.Build, error) {
 	w := p.want.Webhook
 	switch {
-	case p.given.Handler != nil:
-		return handlerBuild{p.given.Handler, p.given.HandlerPath}, nil
+	case p.want.Handler != nil:
+		return handlerBuild{p.want.Handler, p.want.HandlerPath}, nil
 	case w.Command != nil:
 		return p.programBuild(*w.Command)
 	case w.InCluster != nil:
@@ -400,20 +350,16 @@ func (p *RehearsalPlan) newBuild() (rehearsal.Build, error) {
 }
 
 // Run rehearses, and stops everything that it started. The report says what could not be judged, and why. If the context ends, it is partial.
-func (p *RehearsalPlan) Run(ctx context.Context, progress RehearsalProgress, apiServerLog io.Writer) *reports.Report {
-	s := p.begin(nil, apiServerLog)
-	if progress == nil {
-		progress = silent{}
-	}
-	s.progress = stepping{quiet{}, progress}
+func (p *RehearsalPlan) Run(ctx context.Context, progress Progress, apiServerLog io.Writer) *reports.Report {
+	s := p.begin(progress, apiServerLog)
 	ctx = s.limited(ctx)
 	defer s.limit.lift()
 	s.say(s.notes...)
 	outcome, err := rehearsal.Run(ctx, rehearsal.Plan{
 		Releases: p.releases, Objects: p.objects, Way: rehearsal.Way(p.want.Rehearse.Install), Selects: p.selects, Seed: p.Seed(), Dir: p.dir, Lossy: p.lossy,
-		Progress: progress,
+		Progress: s.progress,
 		Cluster: func(ctx context.Context) (cluster.Cluster, func(context.Context) error, error) {
-			api, stop, err := s.start(ctx, p.given.Source)
+			api, stop, err := s.start(ctx, p.want.Source)
 			if err == nil {
 				s.describeCluster(api)
 			}
@@ -423,12 +369,8 @@ func (p *RehearsalPlan) Run(ctx context.Context, progress RehearsalProgress, api
 	s.fail(ctx, err)
 	s.report.Upgrade, s.report.Notes = outcome.Legs, append(s.report.Notes, outcome.Notes...)
 	for _, result := range outcome.Results {
-		revised := suites.Result{Requirement: result.ID, Verdict: result.Verdict, Reason: result.Reason}
-		p.Revise(&revised)
-		result.Verdict, result.Reason = revised.Verdict, revised.Reason
-		if p.given.RerunCommand != nil {
-			result.Rerun = p.given.RerunCommand(result.ID)
-		}
+		result.Verdict, result.Reason = p.Revise(result.ID, result.Verdict, result.Reason)
+		result.Rerun = p.rerun("", result.ID)
 		s.report.Results = append(s.report.Results, result)
 	}
 	s.end(ctx)
@@ -444,24 +386,6 @@ func (p *RehearsalPlan) lossy(crd *apiextensionsv1.CustomResourceDefinition, ver
 	}
 	return "", false
 }
-
-// silent discards all progress.
-type silent struct{ quiet }
-
-func (silent) Rehearsing(string, string) {}
-func (silent) Stepped(reports.LegStep)   {}
-
-// stepping passes on what a session says.
-type stepping struct {
-	quiet
-	to RehearsalProgress
-}
-
-// Note passes a note on.
-func (s stepping) Note(text string) { s.to.Note(text) }
-
-// Say passes on what is useful later.
-func (s stepping) Say(text string) { s.to.Say(text) }
 
 // describeCluster notes which API server it is.
 func (s *session) describeCluster(api cluster.Cluster) {

@@ -26,11 +26,11 @@ func TestRehearsalOfEarlierSchemas(t *testing.T) {
 		t.Skip("left out by -short: it rehearses an upgrade")
 	}
 	plan, err := Rehearsal{
-		Config: config.Config{
+		Description: Description{Handler: faulty(t, "refuses-old-policy"), Config: config.Config{
 			Old: []string{put(t, earlierCronTabs(t))}, CRDs: []string{crontabs}, Generate: config.Generate{Objects: 1, Seed: 5},
 			Redact: []string{"spec.nothing"}, Filter: []string{string(requirement.UpgradeReadGet), string(requirement.UpgradeReadContent)},
-		},
-		Handler: faulty(t, "refuses-old-policy"), OldHandlers: []http.Handler{webhook.Handler()},
+		}},
+		OldHandlers: []http.Handler{webhook.Handler()},
 	}.Prepare(t.Context())
 	if err != nil {
 		t.Fatal(err)

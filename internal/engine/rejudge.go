@@ -53,9 +53,8 @@ func (d Disruption) Rejudge(name string) ([]Judged, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		result := disruptionResult(requirement.ID(h.Header.Scenario), h.Header.Title)
-		result.Verdict, result.Reason, result.Subject = v.Verdict, v.Reason, h.Header.Definition.Name
-		p.revise(&result)
+		result := disruptionResult(requirement.ID(h.Header.Scenario), h.Header.Definition.Name, h.Header.Title)
+		result.Verdict, result.Reason = p.Revise(result.ID, v.Verdict, v.Reason)
 		all = append(all, Judged{result, new(disruptionOf(h, v.Report, result.Subject))})
 	}
 	return all, nil

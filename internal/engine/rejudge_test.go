@@ -65,7 +65,7 @@ func TestRejudge(t *testing.T) {
 		if err = f.Close(); err != nil {
 			t.Fatal(err)
 		}
-		d := Disruption{Config: completed(config.Config{})}
+		d := Disruption{Description: Description{Config: completed(config.Config{})}}
 		d.KnownFailing = test.known
 		got, err := d.Rejudge(file)
 		if err != nil || len(got) != 1 || got[0].Result.Verdict != test.verdict || !strings.Contains(got[0].Result.Reason, test.reason) {

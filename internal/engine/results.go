@@ -9,61 +9,34 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Translation says how results of specs are written into a report.
-type Translation struct {
-	Subject string                         // the definition that they are about; may be empty
-	Dir     string                         // of the evidence, in the report folder
-	Revise  func(*suites.Result)           // changes verdicts by what is known to fail
-	Rerun   func(id requirement.ID) string // the command that checks one requirement again
-}
-
-// Results translates the results of specs for a report.
-func Results(results []suites.Result, t Translation) []reports.Result {
-	translated := make([]reports.Result, 0, len(results))
-	for _, r := range results {
-		t.Revise(&r)
-		entry, _ := requirement.Lookup(r.Requirement)                             // specs of unknown requirements cannot be declared
-		entry.Severity, entry.Because, entry.Parts = requirement.Unknown, "", nil // the catalogue's, which the verdict follows from
-		result := reports.Result{
-			Requirement: entry,
-			Subject:     t.Subject,
-			Spec:        r.Text,
-			Location:    r.Location,
-			Verdict:     r.Verdict,
-			Reason:      r.Reason,
-			Findings:    r.Findings,
-			Seconds:     r.Duration.Seconds(),
-			Rerun:       t.Rerun(r.Requirement),
-			Output:      r.Output,
-			Immaterial:  r.Immaterial,
-		}
-		dir := path.Join(t.Dir, string(r.Requirement))
+// results returns the results of the specs for a definition as the report has them.
+func (p *Plan) results(definition string, specs []suites.Result) []reports.Result {
+	named := definition // in commands, if there are several
+	if len(p.kinds) < 2 {
+		named = ""
+	}
+	results := make([]reports.Result, 0, len(specs))
+	for _, r := range specs {
+		result := reports.NewResult(r.Requirement, definition)
+		result.Verdict, result.Reason = p.Revise(r.Requirement, r.Verdict, r.Reason)
+		result.Spec, result.Location, result.Findings, result.Seconds = r.Text, r.Location, r.Findings, r.Duration.Seconds()
+		result.Rerun, result.Output, result.Immaterial = p.rerun(named, r.Requirement), r.Output, r.Immaterial
+		dir := path.Join("exchanges", definition, string(r.Requirement))
 		for _, attachment := range r.Attachments {
 			result.Files = append(result.Files, reports.File{Path: path.Join(dir, attachment.Name), Data: attachment.Data})
 			if attachment.Name == "request.json" {
 				result.Curl = "sh " + shell.Quote(path.Join(dir, "reproduce.sh"))
 			}
 		}
-		translated = append(translated, result)
+		results = append(results, result)
 	}
-	return translated
+	return results
 }
 
-// translation returns how the results for a definition are written into the report.
-func (p *Plan) translation(definition string) Translation {
-	shown := definition
-	if len(p.kinds) < 2 {
-		shown = ""
+// rerun returns the command that judges one requirement again; "" if nobody says which that is.
+func (p *Plan) rerun(definition string, id requirement.ID) string {
+	if p.want.RerunCommand == nil {
+		return ""
 	}
-	return Translation{
-		Subject: definition,
-		Dir:     path.Join("exchanges", definition),
-		Revise:  p.Revise,
-		Rerun: func(id requirement.ID) string {
-			if p.want.RerunCommand == nil {
-				return ""
-			}
-			return p.want.RerunCommand(shown, id)
-		},
-	}
+	return p.want.RerunCommand(definition, id)
 }

@@ -22,20 +22,18 @@ func TestResults(t *testing.T) {
 		Requirement: "webhook.response.uid", Text: "compares", Verdict: requirement.Failed, Reason: "because", Location: "/elsewhere/x.go:1",
 		Duration: 1500 * time.Millisecond, Output: "said", Attachments: []suites.Attachment{{Name: "request.json", Data: []byte("{}")}},
 	}, {Requirement: "storage.update.rewrites", Verdict: requirement.Passed}}
-	got := Results(results, Translation{
-		Subject: "crontabs.example.com", Dir: "exchanges",
-		Revise: func(r *suites.Result) { r.Reason += ", revised" },
-		Rerun:  func(id requirement.ID) string { return "again " + string(id) },
-	})
+	p := &Plan{known: map[requirement.ID]string{"webhook.response.uid": "issue 12"}}
+	p.want.RerunCommand = func(definition string, id requirement.ID) string { return "again " + definition + string(id) }
+	got := p.results("crontabs.example.com", results)
 	if len(got) != 2 {
 		t.Fatalf("got %v", got)
 	}
 	r := got[0]
-	if r.ID != "webhook.response.uid" || r.Statement == "" || r.Spec != "compares" || r.Verdict != requirement.Failed || r.Reason != "because, revised" ||
-		r.Location != "/elsewhere/x.go:1" || r.Seconds != 1.5 || r.Output != "said" || r.Rerun != "again webhook.response.uid" || r.Curl != "sh exchanges/webhook.response.uid/reproduce.sh" {
+	if r.ID != "webhook.response.uid" || r.Statement == "" || r.Spec != "compares" || r.Verdict != requirement.KnownFailing || r.Reason != "issue 12\nbecause" || r.Subject != "crontabs.example.com" ||
+		r.Location != "/elsewhere/x.go:1" || r.Seconds != 1.5 || r.Output != "said" || r.Rerun != "again webhook.response.uid" || r.Curl != "sh exchanges/crontabs.example.com/webhook.response.uid/reproduce.sh" {
 		t.Errorf("got %+v", r)
 	}
-	if len(r.Files) != 1 || r.Files[0].Path != "exchanges/webhook.response.uid/request.json" || string(r.Files[0].Data) != "{}" {
+	if len(r.Files) != 1 || r.Files[0].Path != "exchanges/crontabs.example.com/webhook.response.uid/request.json" || string(r.Files[0].Data) != "{}" {
 		t.Errorf("got the files %v", r.Files)
 	}
 	if r := got[1]; len(r.Files) > 0 || r.Curl != "" || r.ID != "storage.update.rewrites" {
@@ -97,7 +95,8 @@ func TestStageOfLostWorkers(t *testing.T) {
 }
 
 func TestRevise(t *testing.T) {
-	known := map[requirement.ID]string{"webhook.response.uid": "issue 12"}
+	p := &Plan{known: map[requirement.ID]string{"webhook.response.uid": "issue 12"}}
+	p.want.KnownFailingFile = "known.txt"
 	passes := "it passes, but known.txt says that it fails; remove it from the list"
 	for _, test := range []struct {
 		id     requirement.ID
@@ -114,10 +113,8 @@ func TestRevise(t *testing.T) {
 		{"webhook.response.kind", requirement.Failed, requirement.Failed, "was"},
 		{"webhook.response.kind", requirement.Passed, requirement.Passed, "was"},
 	} {
-		r := suites.Result{Requirement: test.id, Verdict: test.before, Reason: "was"}
-		Revise(&r, known, "known.txt")
-		if r.Verdict != test.after || r.Reason != test.reason {
-			t.Errorf("%s, %s: %s, %q, want %s, %q", test.id, test.before, r.Verdict, r.Reason, test.after, test.reason)
+		if verdict, reason := p.Revise(test.id, test.before, "was"); verdict != test.after || reason != test.reason {
+			t.Errorf("%s, %s: %s, %q, want %s, %q", test.id, test.before, verdict, reason, test.after, test.reason)
 		}
 	}
 }

@@ -1,13 +1,10 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,26 +13,22 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
-	"github.com/crdconform/crdconform/internal/cluster/kubeconfig"
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/options"
-	"github.com/crdconform/crdconform/internal/process"
+	"github.com/crdconform/crdconform/internal/rehearsal"
 	"github.com/crdconform/crdconform/internal/subject"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
 // served is a running webhook under test.
 type served struct {
-	endpoint func(corpus.Corpus) (wire.Endpoint, error) // where a kind is converted
-	alive    func() error                               // why it runs no more; nil when that is not known
-	stop     func(context.Context) error
-	usage    func() (process.Usage, bool) // what it uses; nil when that can't be known
+	*rehearsal.Webhook
 
-	client    *apiextensionsv1.WebhookClientConfig // how definitions refer to it; nil for its URL, or the service of its name
-	installed bool                                 // whether definitions are in the cluster already
+	endpoint  func(corpus.Corpus) (wire.Endpoint, error) // where a kind is converted
+	client    *apiextensionsv1.WebhookClientConfig       // how definitions refer to it; nil for its URL, or the service of its name
+	installed bool                                       // whether definitions are in the cluster already
 }
 
 // serve starts the webhook under test, or finds out how to reach it.
@@ -43,7 +36,7 @@ func (s *session) serve(ctx context.Context) (*served, error) {
 	w := s.want.Webhook
 	switch {
 	case s.want.Handler != nil:
-		return s.serveHandler(ctx)
+		return s.serving(handlerBuild{s.want.Handler, s.want.HandlerPath}.Start(ctx, s.api, nil))
 	case w.Reference != nil:
 		return s.serveReference(ctx)
 	case w.Command != nil:
@@ -74,7 +67,7 @@ func (p *Plan) existing(endpoint func(corpus.Corpus) (wire.Endpoint, error)) *se
 			e.ClientCertificate, e.Timeout = p.client, p.want.Webhook.Timeout.Duration
 			return e, err
 		},
-		stop: func(context.Context) error { return nil },
+		Webhook: &rehearsal.Webhook{Stop: func(context.Context) error { return nil }},
 	}
 }
 
@@ -82,10 +75,6 @@ func (p *Plan) existing(endpoint func(corpus.Corpus) (wire.Endpoint, error)) *se
 func (p *Plan) called(key options.Key) string {
 	problem, _ := errors.AsType[*config.ProblemError](p.want.At("webhook."+p.want.Webhook.Source(), "%s", key))
 	return problem.Message
-}
-
-func (p *Plan) serveHandler(ctx context.Context) (*served, error) {
-	return p.serveOwn(webhook.StartAt(ctx, "127.0.0.1:0", cmp.Or(p.want.HandlerPath, "/convert"), p.want.Handler))
 }
 
 func (p *Plan) serveReference(ctx context.Context) (*served, error) {
@@ -97,20 +86,19 @@ func (p *Plan) serveReference(ctx context.Context) (*served, error) {
 		}
 		faults = append(faults, fault)
 	}
-	return p.serveOwn(webhook.Start(ctx, "127.0.0.1:0", webhook.Handler(faults...)))
+	return p.serving(handlerBuild{webhook.Handler(faults...), webhook.Path}.Start(ctx, nil, nil))
 }
 
-// serveOwn serves a webhook in this process.
-func (p *Plan) serveOwn(server *webhook.Server, err error) (*served, error) {
+// serving returns a webhook that a build has started.
+func (p *Plan) serving(w *rehearsal.Webhook, err error) (*served, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &served{
-		endpoint: func(corpus.Corpus) (wire.Endpoint, error) {
-			return wire.Endpoint{URL: server.URL, CA: server.CA, HTTP2: p.want.Webhook.HTTP2, Timeout: p.want.Webhook.Timeout.Duration}, nil
-		},
-		stop: func(context.Context) error { return server.Close() },
-	}, nil
+	return &served{Webhook: w, endpoint: func(corpus.Corpus) (wire.Endpoint, error) {
+		e := w.Endpoint
+		e.HTTP2, e.Timeout = e.HTTP2 && p.want.Webhook.HTTP2, p.want.Webhook.Timeout.Duration
+		return e, nil
+	}}, nil
 }
 
 // usesKubeconfig reports whether the program talks to the API server.
@@ -126,43 +114,22 @@ func usesKubeconfig(args []string, env map[string]string) bool {
 }
 
 // serveCommand starts the user's program. If it talks to the API server, the definitions are installed there first.
-func (p *Plan) serveCommand(ctx context.Context, api cluster.Cluster) (_ *served, err error) {
-	folder, err := files.TemporaryDir("", "kubeconfig-")
-	if err != nil {
-		return nil, err
-	}
-	file := "" // kubeconfig
+func (p *Plan) serveCommand(ctx context.Context, api cluster.Cluster) (*served, error) {
 	var definitions installed
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, definitions.remove(context.WithoutCancel(ctx)), os.RemoveAll(folder))
-		}
-	}()
+	var err error
+	var w *rehearsal.Webhook
 	if p.usesKubeconfig() {
-		file = filepath.Join(folder, "kubeconfig")
-		if err = kubeconfig.Write(file, api.Config()); err != nil {
-			return nil, err
-		}
-		if err = p.install(ctx, api, &definitions); err != nil {
-			return nil, err
-		}
+		err = p.install(ctx, api, &definitions)
 	}
-	started, err := subject.Start(ctx, p.program(), subject.Options{Kubeconfig: file})
+	if err == nil {
+		w, err = programBuild{p.program()}.Start(ctx, api, nil)
+	}
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, definitions.remove(context.WithoutCancel(ctx)))
 	}
-	return &served{
-		endpoint: func(corpus.Corpus) (wire.Endpoint, error) {
-			e := started.Endpoint
-			e.HTTP2, e.Timeout = e.HTTP2 && p.want.Webhook.HTTP2, p.want.Webhook.Timeout.Duration
-			return e, nil
-		},
-		alive: started.Err,
-		usage: started.Usage,
-		stop: func(ctx context.Context) error {
-			return errors.Join(started.Stop(ctx), definitions.remove(ctx), os.RemoveAll(folder))
-		},
-	}, nil
+	started := w.Stop
+	w.Stop = func(ctx context.Context) error { return errors.Join(started(ctx), definitions.remove(ctx)) }
+	return p.serving(w, nil)
 }
 
 // program is the user's program.

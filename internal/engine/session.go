@@ -151,7 +151,7 @@ func (s *session) withWebhook(ctx context.Context, use func() error) (err error)
 	if s.hook, err = s.serve(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.hook.stop(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, s.hook.Stop(context.WithoutCancel(ctx))) }()
 	return use()
 }
 

@@ -46,10 +46,8 @@ func (r *record) results(unjudged string) []reports.Result {
 
 func (r *record) result(id requirement.ID, k *kind, unjudged string) reports.Result {
 	j := r.judged[at{id, k}]
-	entry, _ := requirement.Lookup(id)                                                           // IDs are from the catalogue
-	entry.Severity, entry.Because, entry.Parts, entry.Command = requirement.Unknown, "", nil, "" // the catalogue's
-	result := reports.Result{Requirement: entry, Subject: r.subjectOf(k), Verdict: j.verdict(), Location: "internal/rehearsal"}
-	result.Spec = entry.Statement
+	result := reports.NewResult(id, r.subjectOf(k))
+	result.Verdict, result.Location, result.Spec = j.verdict(), "internal/rehearsal", result.Statement
 	if j != nil && j.step != "" {
 		result.Spec = "rehearses the upgrade: " + titleOf(j.step)
 	}

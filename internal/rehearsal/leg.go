@@ -203,7 +203,7 @@ func (l *leg) run(ctx context.Context, api cluster.Cluster) (err error) {
 		began := time.Now()
 		l.record.begin(step.name)
 		if l.Progress != nil {
-			l.Progress.Step(titleOf(step.name))
+			l.Progress.Note(titleOf(step.name))
 		}
 		err := step.take(ctx)
 		done := l.record.end(time.Since(began))

@@ -22,6 +22,8 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/dump"
 	"github.com/crdconform/crdconform/internal/kube"
+	"github.com/crdconform/crdconform/internal/process"
+	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -44,7 +46,7 @@ type Release struct {
 
 // Build is a build of a conversion webhook that can be started.
 type Build interface {
-	// Start starts it for an API server. It calls at as soon as it knows how definitions refer to it: before the build runs if it can,
+	// Start starts it for an API server. Unless at is nil, it calls at as soon as it knows how definitions refer to it: before the build runs if it can,
 	// and again if that changes.
 	Start(ctx context.Context, api cluster.Cluster, at func(apiextensionsv1.WebhookClientConfig) error) (*Webhook, error)
 
@@ -57,8 +59,10 @@ type Build interface {
 
 // Webhook is a build that runs.
 type Webhook struct {
-	Alive func() error // why it no longer runs; nil if that is not known
-	Stop  func(context.Context) error
+	Endpoint wire.Endpoint                // where it is called from here; HTTP2 says whether it can be used
+	Alive    func() error                 // why it no longer runs; nil if that is not known
+	Usage    func() (process.Usage, bool) // what it uses; nil if that is not known
+	Stop     func(context.Context) error
 }
 
 // Way is how definitions are installed.
@@ -112,8 +116,8 @@ type Progress interface {
 	// Rehearsing says that a leg begins.
 	Rehearsing(from, to string)
 
-	// Step says that a step begins.
-	Step(title string)
+	// Note reports what goes on, such as the title of a step that begins.
+	Note(text string)
 
 	// Stepped says what came of a step.
 	Stepped(reports.LegStep)
