@@ -100,17 +100,15 @@ func (d *doctoring) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	flags := "--context " + shell.Quote(d.context)
-	findings := doctor.Judge(seen, d.began, flags)
 	report := d.newReport()
 	report.Strict, report.Cluster = d.strict, &reports.Cluster{Name: "existing", Version: seen.Version, WatchCache: true}
-	report.Results, report.Notes = doctor.Results(findings, flags), doctor.Notes(seen)
+	report.Results, report.Notes = doctor.Judge(seen, d.began, "--context "+shell.Quote(d.context)), doctor.Notes(seen)
 	report.Seconds = time.Since(d.began).Seconds()
 	reporter.Conclude(report)
 	if len(seen.Definitions) == 0 {
 		return write(d.out, visible.Text(fmt.Sprintf("The cluster of the context %s has no definitions.\n", d.context)))
 	}
-	if err := d.write(seen, findings, report); err != nil {
+	if err := d.write(seen, report); err != nil {
 		return err
 	}
 	return finish(report)
@@ -151,7 +149,7 @@ func (d *doctoring) look(ctx context.Context, cluster *existing.Cluster, names [
 }
 
 // write writes what was found, and the report folder if there is to be one.
-func (d *doctoring) write(seen *doctor.Cluster, findings []doctor.Finding, report *reports.Report) error {
+func (d *doctoring) write(seen *doctor.Cluster, report *reports.Report) error {
 	if d.dir != "" {
 		folder, err := openFolder(d.dir)
 		if err != nil {
@@ -164,10 +162,10 @@ func (d *doctoring) write(seen *doctor.Cluster, findings []doctor.Finding, repor
 	var b bytes.Buffer
 	switch d.output {
 	case "text":
-		b.WriteString(doctor.Text(seen, findings))
+		b.WriteString(doctor.Text(seen, report.Results))
 		fmt.Fprintf(&b, "%s, in %.1f s\n", visible.Text(reporter.Headline(report)), report.Seconds)
 	case "sarif":
-		if err := doctor.SARIF(&b, toolVersion(), findings); err != nil {
+		if err := doctor.SARIF(&b, toolVersion(), report.Results); err != nil {
 			return unjudged(err)
 		}
 	default:

@@ -12,18 +12,9 @@ import (
 	"github.com/crdconform/crdconform/internal/lint"
 	"github.com/crdconform/crdconform/internal/storage"
 	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
-
-// Finding is the verdict on one requirement for one definition.
-type Finding struct {
-	Requirement requirement.ID
-	Definition  string
-	Verdict     requirement.Verdict
-	Reason      string // why it is not Passed; what was found
-	Mend        string // a command, or what to do
-	Path        string // of the field of the definition that it is about; may be empty
-}
 
 // maxDeletion is how long the deletion of a definition may take.
 const maxDeletion = 5 * time.Minute
@@ -35,14 +26,14 @@ const maxEstablishing = time.Minute
 // judge judges one definition.
 type judge struct {
 	*Definition
-	now      time.Time
-	flags    string // that say which cluster it is, for commands
-	findings []Finding
+	now     time.Time
+	flags   string // that say which cluster it is, for commands
+	results []reports.Result
 }
 
 // Judge judges a cluster as it was seen, at a time. The flags say which cluster it is, for commands that mend something.
-func Judge(c *Cluster, now time.Time, flags string) []Finding {
-	var all []Finding
+func Judge(c *Cluster, now time.Time, flags string) []reports.Result {
+	var all []reports.Result
 	for _, d := range c.Definitions {
 		j := &judge{Definition: d, now: now, flags: flags}
 		for _, one := range []func(){
@@ -51,32 +42,35 @@ func Judge(c *Cluster, now time.Time, flags string) []Finding {
 		} {
 			one()
 		}
-		all = append(all, j.findings...)
+		all = append(all, j.results...)
 	}
 	return all
 }
 
-func (j *judge) add(f Finding) {
-	f.Definition = j.Name
-	j.findings = append(j.findings, f)
+// add adds a result. It gives what was found and what to do about it as the reason.
+func (j *judge) add(id requirement.ID, v requirement.Verdict, path, reason string) {
+	r, _ := requirement.Lookup(id) // IDs are from the catalogue
+	j.results = append(j.results, reports.Result{
+		Requirement: r, Subject: j.Name, Verdict: v, Reason: reason, Spec: r.Statement, Location: path,
+		Rerun: strings.TrimSpace("crdconform doctor " + j.Name + " " + j.flags),
+		// What does not apply to a definition says nothing against it.
+		Immaterial: v == requirement.NotApplicable,
+	})
 }
 
-func (j *judge) passes(id requirement.ID) {
-	j.add(Finding{Requirement: id, Verdict: requirement.Passed})
-}
+func (j *judge) passes(id requirement.ID) { j.add(id, requirement.Passed, "", "") }
 
 // spared is for what cannot be violated here.
-func (j *judge) spared(id requirement.ID, why string) {
-	j.add(Finding{Requirement: id, Verdict: requirement.NotApplicable, Reason: why})
-}
+func (j *judge) spared(id requirement.ID, why string) { j.add(id, requirement.NotApplicable, "", why) }
 
 // unseen is for what could not be looked at.
-func (j *judge) unseen(id requirement.ID, why string) {
-	j.add(Finding{Requirement: id, Verdict: requirement.Errored, Reason: why})
-}
+func (j *judge) unseen(id requirement.ID, why string) { j.add(id, requirement.Errored, "", why) }
+
+// toFix parts what was found from what to do about it.
+const toFix = "\nTo fix it: "
 
 func (j *judge) violates(id requirement.ID, part requirement.PartName, path, reason, mend string) {
-	j.add(Finding{Requirement: id, Verdict: requirement.SeverityOf(id, part), Reason: reason, Mend: mend, Path: path})
+	j.add(id, requirement.SeverityOf(id, part), path, reason+toFix+mend)
 }
 
 func (j *judge) condition(sort apiextensionsv1.CustomResourceDefinitionConditionType) apiextensionsv1.CustomResourceDefinitionCondition {

@@ -17,6 +17,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/storage"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -117,27 +118,29 @@ func (p *patient) condition(sort apiextensionsv1.CustomResourceDefinitionConditi
 }
 
 // judged judges a patient, and returns what does not pass and does apply.
-func (p *patient) judged(t *testing.T) map[requirement.ID]Finding {
+func (p *patient) judged(t *testing.T) map[requirement.ID]reports.Result {
 	t.Helper()
 	if p.w.Chain != nil && p.Webhook != nil {
 		p.Trust = trust(p.w.Chain, p.client().CABundle, p.w.ServerName)
 	}
 	p.lint(t.Context(), p.now)
-	found := map[requirement.ID]Finding{}
+	found := map[requirement.ID]reports.Result{}
 	seen := map[requirement.ID]bool{}
 	for _, f := range Judge(&Cluster{Definitions: []*Definition{p.Definition}}, p.now, "--context here") {
-		if seen[f.Requirement] {
-			t.Errorf("%s is judged twice", f.Requirement)
+		var mend string
+		f.Reason, mend, _ = strings.Cut(f.Reason, toFix)
+		if seen[f.ID] {
+			t.Errorf("%s is judged twice", f.ID)
 		}
-		seen[f.Requirement] = true
+		seen[f.ID] = true
 		if f.Verdict != requirement.Passed && f.Verdict != requirement.NotApplicable {
-			found[f.Requirement] = f
+			found[f.ID] = f
 		}
 		if (f.Verdict == requirement.Passed) != (f.Reason == "") {
-			t.Errorf("%s is %s, with the reason %q", f.Requirement, f.Verdict, f.Reason)
+			t.Errorf("%s is %s, with the reason %q", f.ID, f.Verdict, f.Reason)
 		}
-		if (f.Verdict == requirement.Failed || f.Verdict == requirement.Tolerated) && f.Mend == "" {
-			t.Errorf("%s does not say how to mend it", f.Requirement)
+		if (f.Verdict == requirement.Failed || f.Verdict == requirement.Tolerated) && mend == "" {
+			t.Errorf("%s does not say how to mend it", f.ID)
 		}
 	}
 	for _, r := range requirement.All() {
@@ -327,10 +330,10 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-func findingsText(all map[requirement.ID]Finding) string {
+func findingsText(all map[requirement.ID]reports.Result) string {
 	var b strings.Builder
 	for _, f := range all {
-		fmt.Fprintf(&b, "\n    %s is %s: %s", f.Requirement, f.Verdict, f.Reason)
+		fmt.Fprintf(&b, "\n    %s is %s: %s", f.ID, f.Verdict, f.Reason)
 	}
 	return b.String()
 }

@@ -101,9 +101,9 @@ func (j *judge) endpoints() {
 
 // down returns the requirement that says why no conversion can succeed, if one does.
 func (j *judge) down() requirement.ID {
-	for _, f := range j.findings {
-		if f.Verdict == requirement.Failed && strings.HasPrefix(string(f.Requirement), "doctor.webhook.") {
-			return f.Requirement
+	for _, r := range j.results {
+		if r.Verdict == requirement.Failed && strings.HasPrefix(string(r.ID), "doctor.webhook.") {
+			return r.ID
 		}
 	}
 	return ""
@@ -194,9 +194,9 @@ func (j *judge) served() {
 		j.spared(id, noWebhook)
 		return
 	}
-	for _, f := range j.findings {
-		if f.Requirement == requirement.DoctorCertificateBundle && f.Verdict == requirement.Failed {
-			j.spared(id, fmt.Sprintf("%s is violated", f.Requirement))
+	for _, r := range j.results {
+		if r.ID == requirement.DoctorCertificateBundle && r.Verdict == requirement.Failed {
+			j.spared(id, fmt.Sprintf("%s is violated", r.ID))
 			return
 		}
 	}

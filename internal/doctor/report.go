@@ -11,51 +11,34 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Results are the findings as the results of a report. The flags say which cluster it is.
-func Results(findings []Finding, flags string) []reports.Result {
-	var all []reports.Result
-	for _, f := range findings {
-		r, _ := requirement.Lookup(f.Requirement)
-		result := reports.Result{
-			Requirement: r, Subject: f.Definition, Verdict: f.Verdict, Reason: f.Reason, Spec: r.Statement, Location: f.Path,
-			Rerun: strings.TrimSpace("crdconform doctor " + f.Definition + " " + flags),
-			// What does not apply to a definition says nothing against it.
-			Immaterial: f.Verdict == requirement.NotApplicable,
-		}
-		if f.Mend != "" {
-			result.Reason += "\nTo fix it: " + f.Mend
-		}
-		all = append(all, result)
-	}
-	return all
-}
-
-// alike are findings that say the same of several definitions.
+// alike is a result that says the same of several definitions.
 type alike struct {
-	Finding
+	reports.Result
+
+	found, mend string // the parts of the reason
 	definitions []string
 }
 
-// grouped puts findings together that say the same, the worst first and then those of most definitions.
-func grouped(findings []Finding) []alike {
+// grouped puts results together that say the same, the worst first and then those of most definitions.
+func grouped(results []reports.Result) []alike {
 	var all []alike
 	at := map[[3]string]int{}
-	for _, f := range findings {
-		if f.Verdict == requirement.Passed || f.Verdict == requirement.NotApplicable {
+	for _, r := range results {
+		if r.Verdict.Compare(requirement.Passed) <= 0 {
 			continue
 		}
-		key := [3]string{string(f.Requirement), f.Verdict.String(), strings.ReplaceAll(f.Reason, f.Definition, "")}
+		found, mend, _ := strings.Cut(r.Reason, toFix)
+		key := [3]string{string(r.ID), r.Verdict.String(), strings.ReplaceAll(found, r.Subject, "")}
 		i, known := at[key]
 		if !known {
 			i = len(all)
 			at[key] = i
-			all = append(all, alike{Finding: f})
+			all = append(all, alike{Result: r, found: found, mend: mend})
 		}
-		all[i].definitions = append(all[i].definitions, f.Definition)
+		all[i].definitions = append(all[i].definitions, r.Subject)
 	}
-	order := []requirement.Verdict{requirement.Failed, requirement.Errored, requirement.Tolerated}
 	slices.SortStableFunc(all, func(a, b alike) int {
-		return cmp.Or(slices.Index(order, a.Verdict)-slices.Index(order, b.Verdict), len(b.definitions)-len(a.definitions))
+		return cmp.Or(b.Verdict.Compare(a.Verdict), len(b.definitions)-len(a.definitions))
 	})
 	return all
 }
@@ -67,21 +50,21 @@ const (
 )
 
 // Text shows what there is to do about a cluster, on a screen.
-func Text(c *Cluster, findings []Finding) string {
+func Text(c *Cluster, results []reports.Result) string {
 	var b strings.Builder
 	converted := 0
 	for _, w := range c.Webhooks {
 		converted += len(w.Definitions)
 	}
 	fmt.Fprintf(&b, "%s (Kubernetes %s): %s, %d converted by %s\n", c.Context, c.Version, visible.Count(len(c.Definitions), "definition", ""), converted, visible.Count(len(c.Webhooks), "webhook", ""))
-	groups := grouped(findings)
+	groups := grouped(results)
 	for i, group := range groups {
 		if i == shownFindings {
 			fmt.Fprintf(&b, "\nand %s more; \"crdconform doctor --output html\" shows all\n", visible.Count(len(groups)-i, "finding", ""))
 			break
 		}
-		fmt.Fprintf(&b, "\n%-9s %s: %s\n", strings.ToUpper(group.Verdict.String()), group.Requirement, named(group.definitions))
-		lines := strings.Split(group.Reason, "\n")
+		fmt.Fprintf(&b, "\n%-9s %s: %s\n", strings.ToUpper(group.Verdict.String()), group.ID, named(group.definitions))
+		lines := strings.Split(group.found, "\n")
 		for n, line := range lines {
 			if n == shownNames {
 				fmt.Fprintf(&b, "          and %d more\n", len(lines)-n)
@@ -89,8 +72,8 @@ func Text(c *Cluster, findings []Finding) string {
 			}
 			fmt.Fprintf(&b, "          %s\n", line)
 		}
-		if group.Mend != "" {
-			fmt.Fprintf(&b, "          To fix it: %s\n", group.Mend)
+		if group.mend != "" {
+			fmt.Fprintf(&b, "          To fix it: %s\n", group.mend)
 		}
 	}
 	b.WriteString(radius(c))

@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/crdconform/crdconform/internal/lint"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
 // SARIF writes what was found as SARIF 2.1.0. A cluster has no files, so each definition stands for one of its name.
-func SARIF(w io.Writer, toolVersion string, findings []Finding) error {
+func SARIF(w io.Writer, toolVersion string, results []reports.Result) error {
 	var rules []lint.Rule
 	for _, r := range requirement.All() {
 		if r.ID.Area() == area {
@@ -20,15 +21,15 @@ func SARIF(w io.Writer, toolVersion string, findings []Finding) error {
 		}
 	}
 	var found []lint.Finding
-	for _, group := range grouped(findings) {
+	for _, group := range grouped(results) {
 		for _, name := range group.definitions {
-			text := strings.ReplaceAll(group.Reason, "\n", "; ")
-			if group.Mend != "" {
-				text += ". To fix it: " + group.Mend
+			text := strings.ReplaceAll(group.found, "\n", "; ")
+			if group.mend != "" {
+				text += ". To fix it: " + group.mend
 			}
 			found = append(found, lint.Finding{
-				Rule: lint.RuleID(group.Requirement), Level: level(group.Verdict), File: name + ".yaml", Line: 1, Column: 1,
-				Definition: name, Path: group.Path, Message: text,
+				Rule: lint.RuleID(group.ID), Level: level(group.Verdict), File: name + ".yaml", Line: 1, Column: 1,
+				Definition: name, Path: group.Location, Message: text,
 			})
 		}
 	}

@@ -96,26 +96,7 @@ func reason(causes []*cause) string {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(Told(c.LegFinding))
-	}
-	return b.String()
-}
-
-// Told describes a finding in lines: the object, what happened to it, to how many others, and the commands that show it.
-func Told(f reports.LegFinding) string {
-	var b strings.Builder
-	if f.Name != "" {
-		fmt.Fprintf(&b, "%s: ", key(f.Namespace, f.Name))
-	}
-	b.WriteString(f.Message)
-	if more := f.Count - 1; more > 0 {
-		fmt.Fprintf(&b, "\nand %d more: %s", more, strings.Join(f.Others[:min(len(f.Others), 5)], ", "))
-		if more > 5 {
-			b.WriteString(", ...")
-		}
-	}
-	for _, command := range f.Commands {
-		fmt.Fprintf(&b, "\n    %s", strings.ReplaceAll(command, "\n", "\n    "))
+		b.WriteString(c.String())
 	}
 	return b.String()
 }
@@ -140,7 +121,7 @@ func (r *record) findings() []reports.LegFinding {
 	for _, c := range r.causes {
 		all = append(all, c.LegFinding)
 	}
-	slices.SortStableFunc(all, func(a, b reports.LegFinding) int { return cmp.Compare(rank(b.Verdict), rank(a.Verdict)) })
+	slices.SortStableFunc(all, func(a, b reports.LegFinding) int { return b.Verdict.Compare(a.Verdict) })
 	return all
 }
 
@@ -178,7 +159,7 @@ func (r *record) cells(step map[at]*judged) []reports.LegCell {
 				if j == nil {
 					continue
 				}
-				if v := j.verdict(); rank(v) > rank(cell.Verdict) {
+				if v := j.verdict(); v.Compare(cell.Verdict) > 0 {
 					cell.Verdict = v
 				}
 				if looksAtObjects(id) {
@@ -193,7 +174,7 @@ func (r *record) cells(step map[at]*judged) []reports.LegCell {
 		}
 		cell.Found = len(failed)
 		switch {
-		case explained != "" && rank(cell.Verdict) <= rank(requirement.Passed): // not all that was found is reported here
+		case explained != "" && cell.Verdict.Compare(requirement.Passed) <= 0: // not all that was found is reported here
 			cell.Verdict, cell.Reason = requirement.NotApplicable, "what was found is explained by "+explained
 		case cell.Verdict != requirement.NotApplicable:
 			cell.Reason = ""
@@ -208,11 +189,4 @@ func looksAtObjects(id requirement.ID) bool {
 	return !slices.Contains([]requirement.ID{
 		requirement.UpgradeDefinitionsApply, requirement.UpgradeDefinitionsServerSideApply, requirement.UpgradeDefinitionsReplace, requirement.UpgradeWebhookStarts,
 	}, id)
-}
-
-// rank orders verdicts from what says least to what is worst.
-func rank(v requirement.Verdict) int {
-	return slices.Index([]requirement.Verdict{
-		requirement.Unknown, requirement.NotApplicable, requirement.Passed, requirement.Tolerated, requirement.Errored, requirement.Failed,
-	}, v)
 }

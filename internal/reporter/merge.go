@@ -11,7 +11,6 @@ import (
 	"github.com/crdconform/crdconform/internal/loopback"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
-	"github.com/crdconform/crdconform/requirement"
 )
 
 // Merge makes one report of several on the same API server and webhook, such as those of jobs that share the requirements. Names
@@ -73,7 +72,7 @@ func addRun(r *reports.Report, name string, one reports.Report) {
 		switch {
 		case at < 0:
 			r.Results = append(r.Results, result)
-		case weight(result.Verdict) > weight(r.Results[at].Verdict):
+		case result.Verdict.Compare(r.Results[at].Verdict) > 0:
 			r.Results[at] = result
 		}
 	}
@@ -85,15 +84,6 @@ func commands(runs []reports.MergedRun) []string {
 		all = append(all, run.Command)
 	}
 	return all
-}
-
-// weight orders verdicts by which of two holds: the worse. NotApplicable and Unknown give way to all others, and Errored does to Failed
-// only, for it hides what may be as bad.
-func weight(v requirement.Verdict) int {
-	return slices.Index([]requirement.Verdict{
-		requirement.Unknown, requirement.NotApplicable, requirement.Passed, requirement.Tolerated, requirement.KnownFailing,
-		requirement.Errored, requirement.Failed,
-	}, v)
 }
 
 // sameTarget fails if a report is about another API server or webhook than those merged so far.

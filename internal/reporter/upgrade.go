@@ -11,21 +11,18 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// worseThan orders verdicts of steps from what says least to what is worst.
-func worseThan(a, b requirement.Verdict) bool {
-	order := []requirement.Verdict{requirement.Unknown, requirement.NotApplicable, requirement.Passed, requirement.Tolerated, requirement.Errored, requirement.Failed}
-	return slices.Index(order, a) > slices.Index(order, b)
-}
-
 // StepVerdict is the worst verdict of a step.
 func StepVerdict(step reports.LegStep) requirement.Verdict {
 	worst := requirement.NotApplicable
 	for _, c := range step.Cells {
-		if worseThan(c.Verdict, worst) {
-			worst = c.Verdict
-		}
+		worst = worse(worst, c.Verdict)
 	}
 	return worst
+}
+
+// worse returns the worse of two verdicts.
+func worse(a, b requirement.Verdict) requirement.Verdict {
+	return slices.MaxFunc([]requirement.Verdict{a, b}, requirement.Verdict.Compare)
 }
 
 // StepSummary says in a few words what came of a step.
@@ -44,7 +41,7 @@ func StepSummary(step reports.LegStep) string {
 		}
 	}
 	switch {
-	case untried != "" && !worseThan(StepVerdict(step), requirement.Passed):
+	case untried != "" && StepVerdict(step).Compare(requirement.Passed) <= 0:
 		return joined(requirement.NotApplicable.String(), ": ", untried)
 	case judged == 0:
 		return joined("not judged", ": ", why)
@@ -87,21 +84,11 @@ func LegTable(leg reports.Leg, columns int) []string {
 	worst := func(k reports.LegKind) requirement.Verdict {
 		verdict := requirement.Unknown
 		for _, s := range leg.Steps {
-			if v := cellOf(s, k.Definition).Verdict; worseThan(v, verdict) {
-				verdict = v
-			}
+			verdict = worse(verdict, cellOf(s, k.Definition).Verdict)
 		}
 		return verdict
 	}
-	slices.SortStableFunc(kinds, func(a, b reports.LegKind) int {
-		switch {
-		case worseThan(worst(a), worst(b)):
-			return -1
-		case worseThan(worst(b), worst(a)):
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(kinds, func(a, b reports.LegKind) int { return worst(b).Compare(worst(a)) })
 	first := 4
 	for _, s := range leg.Steps {
 		first = max(first, utf8.RuneCountInString(s.Name))
@@ -134,28 +121,13 @@ func LegTable(leg reports.Leg, columns int) []string {
 	return rows
 }
 
-// LegFindingText says in lines what a finding is: the object, what happened to it, to how many others, and the commands that show it.
+// LegFindingText says in lines what a finding is: the definition, and the rest as String does.
 func LegFindingText(f reports.LegFinding) string {
-	var b strings.Builder
-	if f.Definition != "" {
-		b.WriteString(f.Definition)
+	switch {
+	case f.Definition == "":
+		return f.String()
+	case f.Name == "":
+		return f.Definition + ": " + f.String()
 	}
-	if f.Name != "" {
-		fmt.Fprintf(&b, " %s", strings.TrimPrefix(f.Namespace+"/"+f.Name, "/"))
-	}
-	if b.Len() > 0 {
-		b.WriteString(": ")
-	}
-	b.WriteString(f.Message)
-	if more := f.Count - 1; more > 0 {
-		const most = 5
-		fmt.Fprintf(&b, "\nand %d more: %s", more, strings.Join(f.Others[:min(len(f.Others), most)], ", "))
-		if more > most {
-			b.WriteString(", ...")
-		}
-	}
-	for _, command := range f.Commands {
-		fmt.Fprintf(&b, "\n    %s", strings.ReplaceAll(command, "\n", "\n    "))
-	}
-	return b.String()
+	return f.Definition + " " + f.String()
 }

@@ -34,7 +34,7 @@ type legFinding struct {
 func legFindings(leg reports.Leg) []legFinding {
 	var all []legFinding
 	for i, f := range sortedFindings(leg)[:min(len(leg.Findings), mostLegFindings)] {
-		shown := legFinding{LegFinding: f, Object: strings.TrimPrefix(f.Namespace+"/"+f.Name, "/"), Open: i < openLegFindings}
+		shown := legFinding{LegFinding: f, Object: f.Object(), Open: i < openLegFindings}
 		if n := f.Count - 1; n > 0 {
 			shown.More = more(n)
 		}
@@ -45,17 +45,7 @@ func legFindings(leg reports.Leg) []legFinding {
 
 // sortedFindings are the findings, those that fail the upgrade first, and by step.
 func sortedFindings(leg reports.Leg) []reports.LegFinding {
-	all := slices.Clone(leg.Findings)
-	slices.SortStableFunc(all, func(a, b reports.LegFinding) int {
-		switch {
-		case worseThan(a.Verdict, b.Verdict):
-			return -1
-		case worseThan(b.Verdict, a.Verdict):
-			return 1
-		}
-		return 0
-	})
-	return all
+	return slices.SortedStableFunc(slices.Values(leg.Findings), func(a, b reports.LegFinding) int { return b.Verdict.Compare(a.Verdict) })
 }
 
 // unlistedOf says that there are more findings than a page has.
@@ -75,10 +65,9 @@ func markdownUpgrades(r *reports.Report, b *strings.Builder) {
 			fmt.Fprintf(b, "- %s\n", escapeMarkdown(text))
 		}
 		markdownLeg(leg, b)
-		findings := sortedFindings(leg)
-		for i, f := range findings {
+		for i, f := range sortedFindings(leg) {
 			if i == most || b.Len() > detailed {
-				fmt.Fprintf(b, "\n%s, all of them in report.html\n", more(len(findings)-i))
+				fmt.Fprintf(b, "\n%s, all of them in report.html\n", more(len(leg.Findings)-i))
 				break
 			}
 			fmt.Fprintf(b, "\n%s `%s` in the step *%s*:\n\n%s\n", f.Verdict, f.Requirement, escapeMarkdown(f.Step), fence(LegFindingText(f)))

@@ -22,6 +22,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/doctor"
 	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -340,15 +341,16 @@ func (w *Ward) Found(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	byName := map[string][]doctor.Finding{}
+	byName := map[string][]reports.Result{}
 	for _, f := range doctor.Judge(c, time.Now().Add(10*time.Minute), "") {
 		if f.Verdict == requirement.Failed || f.Verdict == requirement.Tolerated || f.Verdict == requirement.Errored {
-			byName[f.Definition] = append(byName[f.Definition], f)
+			f.Reason, _, _ = strings.Cut(f.Reason, "\nTo fix it: ")
+			byName[f.Subject] = append(byName[f.Subject], f)
 		}
 	}
 	for name, p := range all {
 		got := byName[crds[name].Name]
-		is := func(f doctor.Finding) bool { return f.Requirement == p.finds && strings.Contains(f.Reason, p.says) }
+		is := func(f reports.Result) bool { return f.ID == p.finds && strings.Contains(f.Reason, p.says) }
 		if p.finds == "" && len(got) > 0 || p.finds != "" && !slices.ContainsFunc(got, is) {
 			t.Errorf("%s: want %s with %q, got %+v", name, p.finds, p.says, got)
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/crdconform/crdconform/internal/doctor/doctortest"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -122,16 +123,17 @@ func definedBy(group, url string, ca []byte) *apiextensionsv1.CustomResourceDefi
 }
 
 // look looks at the ward, and returns the findings that are neither Passed nor NotApplicable, by definition and requirement.
-func (w *ward) look(t *testing.T, options doctor.Options) (*doctor.Cluster, map[string]doctor.Finding) {
+func (w *ward) look(t *testing.T, options doctor.Options) (*doctor.Cluster, map[string]reports.Result) {
 	t.Helper()
 	c, err := doctor.Look(t.Context(), w.Seen(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]doctor.Finding{}
+	found := map[string]reports.Result{}
 	for _, f := range doctor.Judge(c, time.Now(), "--context here") {
 		if f.Verdict != requirement.Passed && f.Verdict != requirement.NotApplicable {
-			found[f.Definition+" "+string(f.Requirement)] = f
+			f.Reason, _, _ = strings.Cut(f.Reason, "\nTo fix it: ")
+			found[f.Subject+" "+string(f.ID)] = f
 		}
 	}
 	return c, found
@@ -188,7 +190,7 @@ func TestDoctorLook(t *testing.T) {
 	}
 	for at, f := range found {
 		// Certificates of tests last a day, and the webhooks are on this machine.
-		if f.Verdict != requirement.Tolerated || f.Requirement != requirement.DoctorCertificateExpiry && !strings.Contains(f.Reason, "127.0.0.1 works only if") {
+		if f.Verdict != requirement.Tolerated || f.ID != requirement.DoctorCertificateExpiry && !strings.Contains(f.Reason, "127.0.0.1 works only if") {
 			t.Errorf("%s is %s: %s", at, f.Verdict, f.Reason)
 		}
 	}
