@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/cluster/minors"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // programsOf is where API servers of older minors are.
@@ -36,9 +35,7 @@ is part of crdconform. The others are separate programs, which "crdconform minor
 
 func listMinors(s streams) error {
 	programs := programsOf(s)
-	var text strings.Builder
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MINOR\tRELEASE\tPROGRAM")
+	table := visible.Table{Head: []string{"MINOR", "RELEASE", "PROGRAM"}}
 	for _, minor := range minors.All() {
 		release, _ := minors.Release(minor)
 		path, err := programs.Find(minor)
@@ -48,13 +45,10 @@ func listMinors(s streams) error {
 		case err != nil:
 			return unjudged(err)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", minor, release, path)
+		table.Add(minor, release, path)
 	}
-	fmt.Fprintf(w, "%s\t%s\tbuilt in\n", minors.BuiltIn(), embedded.Release())
-	if err := w.Flush(); err != nil {
-		return unjudged(err)
-	}
-	return write(s.out, text.String())
+	table.Add(minors.BuiltIn(), embedded.Release(), "built in")
+	return write(s.out, table.Text())
 }
 
 func newMinorsBuild(s streams) *cobra.Command {

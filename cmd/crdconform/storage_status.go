@@ -214,7 +214,7 @@ func statusHTML(inventory *storage.Inventory) (string, error) {
 	page := &reporter.Tables{Title: "stored versions", Notes: inventory.NotesText()}
 	for _, d := range inventory.Definitions {
 		page.Tables = append(page.Tables, reporter.Table{
-			Title: d.Title(), Head: storage.VersionHead(), Rows: d.VersionRows(), Notes: d.NotesText(storedSources),
+			Title: d.Title(), Table: d.VersionTable(), Notes: d.NotesText(storedSources),
 		})
 	}
 	var b strings.Builder

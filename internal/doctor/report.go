@@ -85,24 +85,15 @@ func radius(c *Cluster) string {
 	if len(c.Webhooks) == 0 {
 		return ""
 	}
-	rows := [][]string{{"WEBHOOK", "READY", "STOPS WHEN IT IS DOWN"}}
+	t := visible.Table{Head: []string{"WEBHOOK", "READY", "STOPS WHEN IT IS DOWN"}}
 	for i, w := range c.Webhooks {
 		if i == shownWebhooks {
-			rows = append(rows, []string{fmt.Sprintf("and %d more", len(c.Webhooks)-i), "", ""})
+			t.Add(fmt.Sprintf("and %d more", len(c.Webhooks)-i))
 			break
 		}
-		rows = append(rows, []string{w.Name, w.ready(), named(w.names())})
+		t.Add(w.Name, w.ready(), named(w.names()))
 	}
-	widths := [2]int{}
-	for _, row := range rows {
-		widths[0], widths[1] = max(widths[0], len(row[0])), max(widths[1], len(row[1]))
-	}
-	var b strings.Builder
-	b.WriteString("\n")
-	for _, row := range rows {
-		fmt.Fprintf(&b, "%s\n", strings.TrimRight(fmt.Sprintf("%-*s  %-*s  %s", widths[0], row[0], widths[1], row[1], row[2]), " "))
-	}
-	return b.String() + "\n"
+	return "\n" + t.Text() + "\n"
 }
 
 // ready says how many endpoints of a webhook are ready.

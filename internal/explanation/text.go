@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -62,15 +62,11 @@ func (e Explanation) Text() string {
 
 // List has a line for each requirement, and counts them.
 func List(all []requirement.Requirement) string {
-	var b strings.Builder
-	width := 0
+	var t visible.Table
 	for _, r := range all {
-		width = max(width, len(r.ID))
+		t.Add(r.ID, r.Level, r.Binds, mark(r)+r.Statement)
 	}
-	for _, r := range all {
-		fmt.Fprintf(&b, "%-*s  %-6s  %-7s  %s%s\n", width, r.ID, r.Level, r.Binds, mark(r), r.Statement)
-	}
-	return b.String() + tallied(all) + "\n"
+	return t.Text() + tallied(all) + "\n"
 }
 
 func mark(r requirement.Requirement) string {
@@ -186,11 +182,8 @@ func cell(s string) string {
 func CoverageText(wanted []requirement.Requirement) string {
 	var b strings.Builder
 	covered := Covered(wanted)
-	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	row := func(name string, c Coverage) {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\n", name, c.Sentences(), c.Checked, c.Unchecked, c.None)
-	}
-	fmt.Fprintln(table, "document, heading\tsentences\tchecked\tuntested or obsolete\tno requirement")
+	table := visible.Table{Head: []string{"document, heading", "sentences", "checked", "untested or obsolete", "no requirement"}}
+	row := func(name string, c Coverage) { table.Add(name, c.Sentences(), c.Checked, c.Unchecked, c.None) }
 	document := ""
 	for _, c := range covered.Headings {
 		if c.Document != document {
@@ -199,14 +192,14 @@ func CoverageText(wanted []requirement.Requirement) string {
 		}
 		row("  "+section(c), c)
 	}
-	_ = table.Flush() // what it writes to takes everything
-	b.WriteString("\nA sentence that comes several times counts each time.\n")
+	b.WriteString(table.Text() + "\nA sentence that comes several times counts each time.\n")
 	if len(covered.Without) > 0 {
 		b.WriteString("\nSentences without a requirement:\n")
+		var table visible.Table
 		for _, s := range covered.Without {
-			fmt.Fprintf(table, "  %s\t%s ...\t%s\n", s.At[0], s.Words, s.None)
+			table.Add("  "+s.At[0].String(), s.Words+" ...", s.None)
 		}
-		_ = table.Flush()
+		b.WriteString(table.Text())
 	}
 	return b.String() + "\n" + tallied(wanted) + "\n"
 }

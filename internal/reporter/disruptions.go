@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -245,21 +246,25 @@ func markdownDisruptions(r *reports.Report, b *strings.Builder) {
 	if len(r.Disruptions) == 0 {
 		return
 	}
-	columns := append([]string{"scenario", "verdict"}, disruptionColumns()...)
-	fmt.Fprintf(b, "\n## Disruptions\n\n| %s |\n|%s\n", strings.Join(columns, " | "), strings.Repeat(" --- |", len(columns)))
+	t := visible.Table{Head: append([]string{"scenario", "verdict"}, disruptionColumns()...)}
 	for _, d := range r.Disruptions {
-		fmt.Fprintf(b, "| `%s`<br>%s | %s | %s |\n", d.Requirement, escapeMarkdown(d.Title), disruptionVerdict(r, d), strings.Join(disruptionCells(d), " | "))
+		row := []any{visible.Raw(fmt.Sprintf("`%s`<br>%s", d.Requirement, visible.Markdown(d.Title))), disruptionVerdict(r, d)}
+		for _, cell := range disruptionCells(d) {
+			row = append(row, cell)
+		}
+		t.Add(row...)
 	}
+	b.WriteString("\n## Disruptions\n\n" + t.Markdown())
 	for _, d := range r.Disruptions {
 		if disruptionVerdict(r, d) == requirement.Passed || b.Len() > detailed {
 			continue
 		}
-		fmt.Fprintf(b, "\n`%s`: %s\n", d.Requirement, escapeMarkdown(courseOf(d)))
+		fmt.Fprintf(b, "\n`%s`: %s\n", d.Requirement, visible.Markdown(courseOf(d)))
 		for _, why := range d.Void {
-			fmt.Fprintf(b, "- void: %s\n", escapeMarkdown(why))
+			fmt.Fprintf(b, "- void: %s\n", visible.Markdown(why))
 		}
 		for _, f := range d.Failures[:min(len(d.Failures), mostFailures)] {
-			fmt.Fprintf(b, "- %d × %s at %s: %s\n", f.Count, escapeMarkdown(f.Verb), escapeMarkdown(f.Version), escapeMarkdown(brief(f.Example)))
+			fmt.Fprintf(b, "- %d × %s at %s: %s\n", f.Count, visible.Markdown(f.Verb), visible.Markdown(f.Version), visible.Markdown(brief(f.Example)))
 		}
 	}
 }

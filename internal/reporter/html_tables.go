@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 //go:embed tables.html
@@ -19,9 +21,9 @@ type Tables struct {
 
 // Table is one of Tables. The first cell of a row is its name.
 type Table struct {
+	*visible.Table
+
 	Title string
-	Head  []string
-	Rows  [][]string
 	Notes string // lines below it
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // TestHTMLOfTables shows each cell, and has none become markup.
@@ -11,7 +13,7 @@ func TestHTMLOfTables(t *testing.T) {
 	t.Parallel()
 	const evil = "<script>alert(1)</script>"
 	tables := &Tables{Title: "a title", Notes: "the end", Tables: []Table{
-		{Title: evil, Head: []string{"VERSION", "STORED"}, Rows: [][]string{{"v1", "3"}, {evil, "\x1b[2J4"}}, Notes: "two\nlines"},
+		{Table: &visible.Table{Head: []string{"VERSION", "STORED"}, Rows: [][]any{{"v1", 3}, {evil, "\x1b[2J4"}}}, Title: evil, Notes: "two\nlines"},
 	}}
 	var b strings.Builder
 	if err := tables.HTML(&b); err != nil {

@@ -23,9 +23,9 @@ const mostMarkdown = 850_000
 // Markdown writes a summary for the page of a CI job: the outcome, the chapters in a table, what failed, and the load.
 func Markdown(r *reports.Report, w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# crdconform: %s\n\n", escapeMarkdown(Headline(r)))
+	fmt.Fprintf(&b, "# crdconform: %s\n\n", visible.Markdown(Headline(r)))
 	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "- note: %s\n", escapeMarkdown(note))
+		fmt.Fprintf(&b, "- note: %s\n", visible.Markdown(note))
 	}
 	markdownFacts(&b, Facts(r))
 	if text := unsaid(r); text != "" {
@@ -50,9 +50,9 @@ func Markdown(r *reports.Report, w io.Writer) error {
 func markdownFacts(b *strings.Builder, facts []Fact) {
 	const most = 12
 	for _, fact := range facts {
-		fmt.Fprintf(b, "- %s: %s\n", fact.Name, escapeMarkdown(fact.Value))
+		fmt.Fprintf(b, "- %s: %s\n", fact.Name, visible.Markdown(fact.Value))
 		for _, line := range fact.More[:min(most, len(fact.More))] {
-			fmt.Fprintf(b, "  - %s\n", escapeMarkdown(line))
+			fmt.Fprintf(b, "  - %s\n", visible.Markdown(line))
 		}
 		if more := len(fact.More) - most; more > 0 {
 			fmt.Fprintf(b, "  - and %d more, all of them in report.html\n", more)
@@ -64,19 +64,18 @@ func markdownChapters(r *reports.Report, b *strings.Builder) {
 	if len(r.Results) == 0 {
 		return
 	}
-	verdicts := Verdicts(r)
-	b.WriteString("\n| chapter |")
-	for _, v := range verdicts {
-		fmt.Fprintf(b, " %s |", v)
+	t := visible.Table{Head: []string{"chapter"}, Numbers: len(Verdicts(r))}
+	for _, v := range Verdicts(r) {
+		t.Head = append(t.Head, v.String())
 	}
-	b.WriteString("\n| --- |" + strings.Repeat(" ---: |", len(verdicts)) + "\n")
 	for _, chapter := range Chapters(r) {
-		fmt.Fprintf(b, "| %s |", escapeMarkdown(chapter.Name))
-		for _, v := range verdicts {
-			fmt.Fprintf(b, " %d |", chapter.Count(v))
+		row := []any{chapter.Name}
+		for _, v := range Verdicts(r) {
+			row = append(row, chapter.Count(v))
 		}
-		b.WriteString("\n")
+		t.Add(row...)
 	}
+	b.WriteString("\n" + t.Markdown())
 }
 
 // Verdicts returns the verdicts that occur, Passed always, from good to bad.
@@ -94,13 +93,19 @@ func markdownCauses(r *reports.Report, b *strings.Builder) {
 	if len(causes) == 0 {
 		return
 	}
-	b.WriteString("\n| cause | where | example |\n| --- | --- | --- |\n")
+	t := visible.Table{Head: []string{"cause", "where", "example"}}
 	for _, c := range causes[:min(len(causes), most)] {
-		fmt.Fprintf(b, "| %s | %s | %s |\n", escapeMarkdown(c.What), escapeMarkdown(c.Extent()), escapeMarkdown(c.Example))
+		t.Add(c.What, c.Extent(), c.Example)
 	}
-	if n := len(causes) - most; n > 0 {
-		fmt.Fprintf(b, "\n%s, all of them in report.html\n", more(n))
+	b.WriteString("\n" + t.Markdown() + onPage(len(causes)-most))
+}
+
+// onPage says of how many more rows of a table the page has all; nothing if there are no more.
+func onPage(n int) string {
+	if n <= 0 {
+		return ""
 	}
+	return "\n" + more(n) + ", all of them in report.html\n"
 }
 
 // markdownProblems has a section for each verdict, with one for each subject in it if there are several.
@@ -117,20 +122,20 @@ func markdownProblems(r *reports.Report, b *strings.Builder) {
 		fmt.Fprintf(b, "\n## %s\n", v)
 		for i, result := range results {
 			if several && (i == 0 || results[i-1].Subject != result.Subject) {
-				fmt.Fprintf(b, "\n### %s\n", escapeMarkdown(subjectName(result.Subject)))
+				fmt.Fprintf(b, "\n### %s\n", visible.Markdown(subjectName(result.Subject)))
 			}
 			if b.Len() > mostMarkdown {
 				fmt.Fprintf(b, "\n- %s, all of them in report.html\n", more(len(results)-i))
 				break
 			}
-			fmt.Fprintf(b, "\n- **%s** (%s): %s\n", escapeMarkdown(string(result.ID)), escapeMarkdown(string(result.Level)), escapeMarkdown(result.Statement))
+			fmt.Fprintf(b, "\n- **%s** (%s): %s\n", visible.Markdown(string(result.ID)), visible.Markdown(string(result.Level)), visible.Markdown(result.Statement))
 			switch {
 			case v != requirement.Unknown && v != requirement.NotApplicable && b.Len() < detailed:
 				markdownParts(b, result)
 			case result.Immaterial && v == requirement.NotApplicable:
-				fmt.Fprintf(b, "  Reason (does not affect the verdict): %s\n", escapeMarkdown(brief(result.Reason)))
+				fmt.Fprintf(b, "  Reason (does not affect the verdict): %s\n", visible.Markdown(brief(result.Reason)))
 			case result.Reason != "":
-				fmt.Fprintf(b, "  Reason: %s\n", escapeMarkdown(brief(result.Reason)))
+				fmt.Fprintf(b, "  Reason: %s\n", visible.Markdown(brief(result.Reason)))
 			}
 		}
 	}
@@ -150,7 +155,7 @@ func markdownParts(b *strings.Builder, result reports.Result) {
 		case part.Code:
 			fmt.Fprintf(b, "\n\n%s\n", indent(fence(part.Text), "  "))
 		default:
-			fmt.Fprintf(b, " %s\n", escapeMarkdown(part.Text))
+			fmt.Fprintf(b, " %s\n", visible.Markdown(part.Text))
 		}
 	}
 }
@@ -159,16 +164,9 @@ func markdownParts(b *strings.Builder, result reports.Result) {
 func markdownLink(f reports.File) string {
 	to := link(f)
 	if to == "" {
-		return escapeMarkdown(f.Path)
+		return visible.Markdown(f.Path)
 	}
-	return fmt.Sprintf("[%s](%s)", escapeMarkdown(path.Base(f.Path)), strings.NewReplacer("&", "%26", "$", "%24", "~", "%7E").Replace(to))
-}
-
-// escapeMarkdown escapes text in a line, so that it is not taken for markup.
-func escapeMarkdown(s string) string {
-	return strings.NewReplacer(
-		"\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "~", "\\~", "$", "\\$", "&", "&amp;", "<", "&lt;", "|", "\\|", "[", "\\[", "\n", " ",
-	).Replace(visible.Text(s))
+	return fmt.Sprintf("[%s](%s)", visible.Markdown(path.Base(f.Path)), strings.NewReplacer("&", "%26", "$", "%24", "~", "%7E").Replace(to))
 }
 
 // fence puts text into a code block whose fence does not occur in it. Pages of jobs hold a megabyte, so it is cut.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
 )
@@ -21,13 +22,13 @@ func markdownLoad(r *reports.Report, b *strings.Builder) {
 	markdownStages(l, b)
 	markdownObjectives(l, b)
 	if l.Server != nil {
-		fmt.Fprintf(b, "\nThrough an API server, %s:\n\n%s\n", escapeMarkdown(l.Server.Version), fence(strings.TrimRight(serverText(l.Server), "\n")))
+		fmt.Fprintf(b, "\nThrough an API server, %s:\n\n%s\n", visible.Markdown(l.Server.Version), fence(strings.TrimRight(serverText(l.Server), "\n")))
 		for _, over := range overBudget(l) {
-			fmt.Fprintf(b, "\n- %s\n", escapeMarkdown(over))
+			fmt.Fprintf(b, "\n- %s\n", visible.Markdown(over))
 		}
 	}
 	if l.Comparison != nil {
-		fmt.Fprintf(b, "\nCompared with %s:\n\n%s\n", escapeMarkdown(l.Comparison.Baseline), fence(strings.TrimRight(comparisonText(l.Comparison), "\n")))
+		fmt.Fprintf(b, "\nCompared with %s:\n\n%s\n", visible.Markdown(l.Comparison.Baseline), fence(strings.TrimRight(comparisonText(l.Comparison), "\n")))
 	}
 	if texts := firstFindings(l, 3); len(texts) > 0 {
 		fmt.Fprintf(b, "\n%s\n", fence(strings.Join(texts, "\n")))
@@ -40,26 +41,23 @@ func markdownStages(l *loadgen.Load, b *strings.Builder) {
 	if len(groups) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n| stage, times in ms | %s | failed | outcome |\n| --- |%s --- |\n", strings.Join(columns(), " | "), strings.Repeat(" ---: |", len(columns())+1))
+	t := visible.Table{Head: append(append([]string{"stage, times in ms"}, columns()...), "failed", "outcome"), Numbers: len(columns()) + 1}
 	for _, g := range groups[:min(len(groups), most)] {
 		_, label := worstOf(l, g)
-		name := escapeMarkdown(g.Name)
+		row := []any{g.Name}
 		if g.Repeated() {
-			name += ", " + g.Counted()
+			row[0] = g.Name + ", " + g.Counted()
 		}
-		fmt.Fprintf(b, "| %s |", name)
 		for i, f := range g.Figures() {
 			text := f.String()
 			if columns()[i] == "p99" && f.Range() != "" {
 				text += " (" + f.Range() + ")"
 			}
-			fmt.Fprintf(b, " %s |", text)
+			row = append(row, text)
 		}
-		fmt.Fprintf(b, " %d | %s |\n", g.Failed(), label)
+		t.Add(append(row, g.Failed(), label)...)
 	}
-	if n := len(groups) - most; n > 0 {
-		fmt.Fprintf(b, "\n%s, all of them in report.html\n", more(n))
-	}
+	b.WriteString("\n" + t.Markdown() + onPage(len(groups)-most))
 }
 
 // markdownObjectives has the objectives that are not met first, for which there is room in any case.
@@ -72,12 +70,10 @@ func markdownObjectives(l *loadgen.Load, b *strings.Builder) {
 	slices.SortStableFunc(targets, func(a, b target) int {
 		return cmp.Compare(slices.Index(outcomes(), a.Outcome), slices.Index(outcomes(), b.Outcome))
 	})
-	b.WriteString("\n| objective | measured | limit | margin | outcome |\n| --- | ---: | ---: | ---: | --- |\n")
-	for _, t := range targets[:min(len(targets), most)] {
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", escapeMarkdown(objectiveSubject(l, t.Objective)), escapeMarkdown(quantity(t.Objective, t.Measured)),
-			escapeMarkdown(strings.TrimPrefix(objectiveBound(t.Objective), "limit ")), objectiveMargin(t.Objective), t.Label)
+	t := visible.Table{Head: []string{"objective", "measured", "limit", "margin", "outcome"}, Numbers: 3}
+	for _, one := range targets[:min(len(targets), most)] {
+		t.Add(objectiveSubject(l, one.Objective), quantity(one.Objective, one.Measured),
+			strings.TrimPrefix(objectiveBound(one.Objective), "limit "), objectiveMargin(one.Objective), one.Label)
 	}
-	if n := len(targets) - most; n > 0 {
-		fmt.Fprintf(b, "\n%s, all of them in report.html\n", more(n))
-	}
+	b.WriteString("\n" + t.Markdown() + onPage(len(targets)-most))
 }

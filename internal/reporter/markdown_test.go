@@ -124,7 +124,7 @@ func TestMarkdownHasProblems(t *testing.T) {
 					continue
 				}
 				at := strings.Index(rest, visible.Text(want))
-				if escaped := escapeMarkdown(want); at < 0 {
+				if escaped := visible.Markdown(want); at < 0 {
 					at = strings.Index(rest, escaped)
 				}
 				if at < 0 {
@@ -184,7 +184,7 @@ func TestEscapeMarkdown(t *testing.T) {
 		"![a](b)":             `!\[a](b)`,
 		"\x1b[0m\x00":         "\uFFFD\\[0m\uFFFD",
 	} {
-		if got := escapeMarkdown(text); got != want {
+		if got := visible.Markdown(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

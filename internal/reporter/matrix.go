@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
@@ -210,70 +209,52 @@ func (r MatrixRow) Differs() bool {
 	return slices.ContainsFunc(r.Cells, func(c MatrixCell) bool { return c.word() != r.Cells[0].word() })
 }
 
-// Markdown shows the rows that differ as a table, and says how many do not.
-func (m *Matrix) Markdown(w io.Writer) error {
-	var text strings.Builder
-	text.WriteString("| requirement |")
+// table returns the rows that differ, and what all come to, with a cell for each column.
+func (m *Matrix) table(head, last string, name func(MatrixRow) any, cell func(MatrixCell) string, all func(MatrixColumn) string) *visible.Table {
+	t := &visible.Table{Head: []string{head}}
+	end := []any{"all"}
 	for _, c := range m.Columns {
-		fmt.Fprintf(&text, " %s |", escapeMarkdown(c.Title()))
+		t.Head, end = append(t.Head, c.Title()), append(end, all(c))
 	}
-	text.WriteString(" changed in |\n| --- |" + strings.Repeat(" --- |", len(m.Columns)+1) + "\n")
+	t.Head = append(t.Head, last)
 	for _, row := range m.Rows {
 		if !row.Differs() {
 			continue
 		}
-		fmt.Fprintf(&text, "| `%s`%s |", row.ID, escapeMarkdown(joined("", " ", row.Subject)))
-		for _, cell := range row.Cells {
-			fmt.Fprintf(&text, " %s |", escapeMarkdown(cell.text()))
+		cells := []any{name(row)}
+		for _, c := range row.Cells {
+			cells = append(cells, cell(c))
 		}
-		fmt.Fprintf(&text, " %s |\n", escapeMarkdown(strings.Join(row.Changed, ", ")))
+		t.Add(append(cells, strings.Join(row.Changed, ", "))...)
 	}
-	text.WriteString("| all |")
-	for _, c := range m.Columns {
-		fmt.Fprintf(&text, " %s |", escapeMarkdown(c.summary()))
+	t.Add(append(end, "")...)
+	return t
+}
+
+// Markdown shows the rows that differ as a table, and says how many do not.
+func (m *Matrix) Markdown(w io.Writer) error {
+	name := func(r MatrixRow) any {
+		return visible.Raw(fmt.Sprintf("`%s`%s", r.ID, visible.Markdown(joined("", " ", r.Subject))))
 	}
-	text.WriteString(" |\n\n")
+	text := m.table("requirement", "changed in", name, MatrixCell.text, MatrixColumn.summary).Markdown() + "\n"
 	for _, note := range m.notes() {
-		fmt.Fprintf(&text, "- `%s`%s %s\n", note.ID, escapeMarkdown(joined("", " ", note.Subject)), escapeMarkdown(note.Note))
+		text += fmt.Sprintf("- %s %s\n", name(note), visible.Markdown(note.Note))
 	}
 	if len(m.notes()) > 0 {
-		text.WriteByte('\n')
+		text += "\n"
 	}
-	fmt.Fprintf(&text, "%s\n", escapeMarkdown(m.Headline()))
-	_, err := io.WriteString(w, text.String())
+	_, err := io.WriteString(w, text+visible.Markdown(m.Headline())+"\n")
 	return err
 }
 
 // Text shows the rows that differ in columns of text, and says how many do not.
-func (m *Matrix) Text(out io.Writer) error {
-	var text strings.Builder
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprint(w, "REQUIREMENT")
-	for _, c := range m.Columns {
-		fmt.Fprint(w, "\t", visible.Text(c.Title()))
-	}
-	fmt.Fprintln(w, "\tCHANGED IN")
-	for _, row := range m.Rows {
-		if !row.Differs() {
-			continue
-		}
-		fmt.Fprint(w, visible.Text(row.Name()))
-		for _, cell := range row.Cells {
-			fmt.Fprint(w, "\t", cell.word())
-		}
-		fmt.Fprintln(w, "\t"+visible.Text(strings.Join(row.Changed, ", ")))
-	}
-	fmt.Fprint(w, "all")
-	for _, c := range m.Columns {
-		fmt.Fprint(w, "\t", c.Outcome)
-	}
-	fmt.Fprintln(w, "\t")
-	_ = w.Flush() // it goes to memory
+func (m *Matrix) Text(w io.Writer) error {
+	outcome := func(c MatrixColumn) string { return string(c.Outcome) }
+	text := m.table("REQUIREMENT", "CHANGED IN", func(r MatrixRow) any { return r.Name() }, MatrixCell.word, outcome).Text()
 	for _, note := range m.notes() {
-		fmt.Fprintf(&text, "%s %s\n", visible.Text(note.Name()), visible.Text(note.Note))
+		text += visible.Text(note.Name()+" "+note.Note) + "\n"
 	}
-	fmt.Fprintf(&text, "%s\n", visible.Text(m.Headline()))
-	_, err := io.WriteString(out, text.String())
+	_, err := io.WriteString(w, text+visible.Text(m.Headline())+"\n")
 	return err
 }
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -158,15 +158,14 @@ func serverCases(l *loadgen.Load, names unique) []testcase {
 // serverText sums up for a terminal what clients of an API server meet.
 func serverText(s *loadgen.Server) string {
 	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	if len(s.Load) > 0 {
-		fmt.Fprintln(w, "times in ms\tclients\trequests/s\tp50\tp99\tfailed\tcalls/request\twebhook's share")
+		t := visible.Table{Head: []string{"times in ms", "clients", "requests/s", "p50", "p99", "failed", "calls/request", "webhook's share"}}
+		for _, one := range s.Load {
+			t.Add(one.Verb+" at "+one.Version, one.Concurrency, fmt.Sprintf("%.4g", one.RequestsPerSecond), digits3(one.Times.P50), digits3(one.Times.P99),
+				one.Failed, digits3(one.CallsPerRequest), percent(one.Share.OfClient))
+		}
+		b.WriteString(t.Text())
 	}
-	for _, one := range s.Load {
-		fmt.Fprintf(w, "%s at %s\t%d\t%.4g\t%.3g\t%.3g\t%d\t%.3g\t%s\n", one.Verb, one.Version, one.Concurrency, one.RequestsPerSecond,
-			one.Times.P50, one.Times.P99, one.Failed, one.CallsPerRequest, percent(one.Share.OfClient))
-	}
-	_ = w.Flush() // a builder takes all that is written
 	b.WriteString(metricsText(s))
 	b.WriteString(callsText(s))
 	for _, one := range s.Watch {
@@ -202,16 +201,16 @@ func metricsText(s *loadgen.Server) string {
 	if !slices.ContainsFunc(s.Load, func(one loadgen.ServerLoad) bool { return one.Share.Requests > 0 }) {
 		return ""
 	}
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "by the API server's metrics\tclients\tms/request\tconverting\tms/object\tms/call")
+	t := visible.Table{Head: []string{"by the API server's metrics", "clients", "ms/request", "converting", "ms/object", "ms/call"}}
 	for _, one := range s.Load {
-		fmt.Fprintf(w, "%s at %s\t%d\t%s\t%s\t%s\t%s\n", one.Verb, one.Version, one.Concurrency, serverTime(one.Share), serverShare(one.Share),
+		t.Add(one.Verb+" at "+one.Version, one.Concurrency, serverTime(one.Share), serverShare(one.Share),
 			average(one.Share.ConversionSeconds, one.Share.Conversions), average(one.Share.CallSeconds, one.Share.Conversions))
 	}
-	_ = w.Flush() // a builder takes all that is written
-	return b.String()
+	return t.Text()
 }
+
+// digits3 writes a number with three digits.
+func digits3(v float64) string { return fmt.Sprintf("%.3g", v) }
 
 // serverTime is how long a request took the API server, in milliseconds, by its own metrics.
 func serverTime(s loadgen.Share) string { return average(s.RequestSeconds, s.Requests) }
@@ -270,14 +269,11 @@ func callsText(s *loadgen.Server) string {
 		}
 		counts[c.Verb][c.Version] = callText(c)
 	}
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "calls (at most)\tat %s\tat %s\tfor each\n", s.StorageVersion, s.OtherVersion)
+	t := visible.Table{Head: []string{"calls (at most)", "at " + s.StorageVersion, "at " + s.OtherVersion, "for each"}}
 	for _, c := range verbs {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.Verb, counts[c.Verb][s.StorageVersion], counts[c.Verb][s.OtherVersion], c.Per)
+		t.Add(c.Verb, counts[c.Verb][s.StorageVersion], counts[c.Verb][s.OtherVersion], c.Per)
 	}
-	_ = w.Flush() // a builder takes all that is written
-	return b.String()
+	return t.Text()
 }
 
 // callText is a number of calls with its bound, such as "3 (3)".

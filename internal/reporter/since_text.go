@@ -70,20 +70,20 @@ func markdownChanges(c *reports.Changes, b *strings.Builder) {
 		facts = append(facts, Fact{Name: "load", Value: "not compared: " + brief(c.LoadNote)})
 	}
 	markdownFacts(b, facts)
-	if len(c.Requirements)+len(c.LoadChanges) > 0 {
-		b.WriteString("\n| requirement | change | before | now | reason |\n| --- | --- | --- | --- | --- |\n")
+	t := visible.Table{Head: []string{"requirement", "change", "before", "now", "reason"}}
+	add := func(what string, sort reports.ChangeSort, before, now, reason string) {
+		t.Add(what, sort, cmp.Or(before, "absent"), cmp.Or(now, "absent"), visible.Cut(reason, 150))
 	}
 	for _, one := range c.Requirements[:min(len(c.Requirements), most)] {
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", escapeMarkdown(joined(string(one.ID), " of ", one.Subject)), escapeMarkdown(string(one.Sort)),
-			escapeMarkdown(cmp.Or(one.Before, "absent")), escapeMarkdown(cmp.Or(one.Now, "absent")), escapeMarkdown(visible.Cut(one.Reason, 150)))
+		add(joined(string(one.ID), " of ", one.Subject), one.Sort, one.Before, one.Now, one.Reason)
 	}
 	for _, one := range c.LoadChanges[:min(len(c.LoadChanges), most)] {
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", escapeMarkdown("load, "+one.What), escapeMarkdown(string(one.Sort)),
-			escapeMarkdown(cmp.Or(one.Before, "absent")), escapeMarkdown(cmp.Or(one.Now, "absent")), escapeMarkdown(visible.Cut(one.Reason, 150)))
+		add("load, "+one.What, one.Sort, one.Before, one.Now, one.Reason)
 	}
-	if n := max(len(c.Requirements)-most, 0) + max(len(c.LoadChanges)-most, 0); n > 0 {
-		fmt.Fprintf(b, "\n%s, all of them in report.html\n", more(n))
+	if len(t.Rows) > 0 {
+		b.WriteString("\n" + t.Markdown())
 	}
+	b.WriteString(onPage(max(len(c.Requirements)-most, 0) + max(len(c.LoadChanges)-most, 0)))
 	if c.Load != nil {
 		fmt.Fprintf(b, "\n%s\n", fence(strings.TrimRight(comparisonText(c.Load), "\n")))
 	}

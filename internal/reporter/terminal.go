@@ -126,22 +126,21 @@ func loadTable(l *loadgen.Load) []string {
 	if len(groups) == 0 {
 		return nil
 	}
-	rows := [][]string{append(append([]string{"times in ms"}, columns()...), "failed", "outcome")}
+	t := visible.Table{Head: append(append([]string{"times in ms"}, columns()...), "failed", "outcome"), Numbers: len(columns()) + 1}
 	under := map[int]string{}
 	for _, g := range groups[:min(len(groups), most)] {
 		_, label := worstOf(l, g)
 		if g.Repeated() {
-			under[len(rows)] = fmt.Sprintf("  %s, with p99 from %s ms", g.Counted(), cmp.Or(g.Figures()[3].Range(), g.Figures()[3].String()))
+			under[len(t.Rows)+1] = fmt.Sprintf("  %s, with p99 from %s ms", g.Counted(), cmp.Or(g.Figures()[3].Range(), g.Figures()[3].String()))
 		}
-		row := []string{visible.Cut(firstLine(g.Name), 23)}
+		row := []any{visible.Cut(firstLine(g.Name), 23)}
 		for _, f := range g.Figures() {
-			row = append(row, f.String())
+			row = append(row, f)
 		}
-		rows = append(rows, append(row, wholeNumber(g.Failed()), label))
+		t.Add(append(row, wholeNumber(g.Failed()), label)...)
 	}
-	lines := aligned(rows)
 	var all []string
-	for i, line := range lines {
+	for i, line := range strings.Split(strings.TrimSuffix(t.Text(), "\n"), "\n") {
 		all = append(all, line)
 		if text := under[i]; text != "" {
 			all = append(all, text)
@@ -151,33 +150,6 @@ func loadTable(l *loadgen.Load) []string {
 		all = append(all, "  "+more(n)+" in report.html")
 	}
 	return all
-}
-
-// aligned makes lines of rows. All columns but the first and the last are numbers, which end below each other.
-func aligned(rows [][]string) []string {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	lines := make([]string, 0, len(rows))
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			switch i {
-			case 0:
-				line.WriteString(cell + space)
-			case len(row) - 1:
-				line.WriteString("  " + cell)
-			default:
-				line.WriteString("  " + space + cell)
-			}
-		}
-		lines = append(lines, line.String())
-	}
-	return lines
 }
 
 // labelled breaks a text into lines of so many columns between its words, with a label before the first.

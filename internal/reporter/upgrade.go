@@ -79,7 +79,6 @@ func cellOf(step reports.LegStep, definition string) reports.LegCell {
 // LegTable is a table of the steps of an upgrade and its definitions, in lines of so many columns. Definitions for which there is no room
 // are left out, those first with which nothing is wrong.
 func LegTable(leg reports.Leg, columns int) []string {
-	const gap = 2
 	kinds := slices.Clone(leg.Kinds)
 	worst := func(k reports.LegKind) requirement.Verdict {
 		verdict := requirement.Unknown
@@ -89,36 +88,16 @@ func LegTable(leg reports.Leg, columns int) []string {
 		return verdict
 	}
 	slices.SortStableFunc(kinds, func(a, b reports.LegKind) int { return worst(b).Compare(worst(a)) })
-	first := 4
-	for _, s := range leg.Steps {
-		first = max(first, utf8.RuneCountInString(s.Name))
-	}
-	rows := []string{fmt.Sprintf("%-*s", first, "step")}
-	for _, s := range leg.Steps {
-		rows = append(rows, fmt.Sprintf("%-*s", first, s.Name))
-	}
-	used, shown := first, 0
-	for _, k := range kinds {
-		cells, width := []string{k.Kind}, utf8.RuneCountInString(k.Kind)
-		for _, s := range leg.Steps {
-			text := cellText(cellOf(s, k.Definition))
-			cells, width = append(cells, text), max(width, utf8.RuneCountInString(text))
+	for shown := len(kinds); ; shown-- {
+		lines := strings.Split(strings.TrimSuffix(legTable(leg, kinds[:shown]).Text(), "\n"), "\n")
+		if shown > 1 && slices.ContainsFunc(lines, func(line string) bool { return utf8.RuneCountInString(line) > columns }) {
+			continue
 		}
-		if used+gap+width > columns && shown > 0 {
-			break
+		if left := len(kinds) - shown; left > 0 {
+			lines = append(lines, definitionsLeft(left))
 		}
-		for i, cell := range cells {
-			rows[i] += strings.Repeat(" ", gap) + fmt.Sprintf("%-*s", width, cell)
-		}
-		used, shown = used+gap+width, shown+1
+		return lines
 	}
-	for i := range rows {
-		rows[i] = visible.Text(strings.TrimRight(rows[i], " "))
-	}
-	if left := len(kinds) - shown; left > 0 {
-		rows = append(rows, fmt.Sprintf("and %s more, in report.html", visible.Count(left, "definition", "")))
-	}
-	return rows
 }
 
 // LegFindingText says in lines what a finding is: the definition, and the rest as String does.

@@ -60,38 +60,44 @@ func unlistedOf(leg reports.Leg) string {
 func markdownUpgrades(r *reports.Report, b *strings.Builder) {
 	const most = 30
 	for _, leg := range r.Upgrade {
-		fmt.Fprintf(b, "\n## Upgrade from %s to %s\n\n", escapeMarkdown(leg.From), escapeMarkdown(leg.To))
+		fmt.Fprintf(b, "\n## Upgrade from %s to %s\n\n", visible.Markdown(leg.From), visible.Markdown(leg.To))
 		for _, text := range leg.Return {
-			fmt.Fprintf(b, "- %s\n", escapeMarkdown(text))
+			fmt.Fprintf(b, "- %s\n", visible.Markdown(text))
 		}
-		markdownLeg(leg, b)
+		kinds := leg.Kinds[:min(len(leg.Kinds), mostLegColumns)]
+		b.WriteString("\n" + legTable(leg, kinds).Markdown())
+		if n := len(leg.Kinds) - len(kinds); n > 0 {
+			fmt.Fprintf(b, "\n%s\n", definitionsLeft(n))
+		}
 		for i, f := range sortedFindings(leg) {
 			if i == most || b.Len() > detailed {
 				fmt.Fprintf(b, "\n%s, all of them in report.html\n", more(len(leg.Findings)-i))
 				break
 			}
-			fmt.Fprintf(b, "\n%s `%s` in the step *%s*:\n\n%s\n", f.Verdict, f.Requirement, escapeMarkdown(f.Step), fence(LegFindingText(f)))
+			fmt.Fprintf(b, "\n%s `%s` in the step *%s*:\n\n%s\n", f.Verdict, f.Requirement, visible.Markdown(f.Step), fence(LegFindingText(f)))
 		}
 	}
 }
 
-func markdownLeg(leg reports.Leg, b *strings.Builder) {
-	kinds := leg.Kinds[:min(len(leg.Kinds), mostLegColumns)]
-	b.WriteString("\n| step |")
+// legTable has the steps of an upgrade in rows, and some of its definitions in columns.
+func legTable(leg reports.Leg, kinds []reports.LegKind) *visible.Table {
+	t := &visible.Table{Head: []string{"step"}}
 	for _, k := range kinds {
-		fmt.Fprintf(b, " %s |", escapeMarkdown(k.Kind))
+		t.Head = append(t.Head, k.Kind)
 	}
-	b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(kinds)) + "\n")
 	for _, s := range leg.Steps {
-		fmt.Fprintf(b, "| %s |", escapeMarkdown(s.Name))
+		row := []any{s.Name}
 		for _, k := range kinds {
-			fmt.Fprintf(b, " %s |", escapeMarkdown(cellText(cellOf(s, k.Definition))))
+			row = append(row, cellText(cellOf(s, k.Definition)))
 		}
-		b.WriteString("\n")
+		t.Add(row...)
 	}
-	if n := len(leg.Kinds) - len(kinds); n > 0 {
-		fmt.Fprintf(b, "\nand %s more, in report.html\n", visible.Count(n, "definition", ""))
-	}
+	return t
+}
+
+// definitionsLeft says how many definitions a table has no room for.
+func definitionsLeft(n int) string {
+	return fmt.Sprintf("and %s more, in report.html", visible.Count(n, "definition", ""))
 }
 
 // upgradeText says what was upgraded.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/crdconform/crdconform/internal/visible"
 )
@@ -17,7 +16,7 @@ func (inventory *Inventory) Text(sources string) string {
 			b.WriteString("\n")
 		}
 		fmt.Fprintf(&b, "%s\n", d.Title())
-		b.WriteString(versionTable(d))
+		b.WriteString(d.VersionTable().Text())
 		b.WriteString(d.NotesText(sources))
 	}
 	b.WriteString(inventory.NotesText())
@@ -60,26 +59,9 @@ func (inventory *Inventory) NotesText() string {
 	return text
 }
 
-// versionTable shows the versions of a definition.
-func versionTable(d *Definition) string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, strings.Join(VersionHead(), "\t"))
-	for _, row := range d.VersionRows() {
-		fmt.Fprintln(w, strings.Join(row, "\t"))
-	}
-	_ = w.Flush() // it writes to memory
-	return b.String()
-}
-
-// VersionHead names the columns of VersionRows.
-func VersionHead() []string {
-	return []string{"VERSION", "SERVED", "STORAGE", "IN STOREDVERSIONS", "OBJECTS STORED", "MANAGED FIELDS", "OWNER REFERENCES", "REQUESTS"}
-}
-
-// VersionRows are the versions with what is stored at each of them, and who names it.
-func (d *Definition) VersionRows() [][]string {
-	var rows [][]string
+// VersionTable has the versions with what is stored at each of them, and who names it.
+func (d *Definition) VersionTable() *visible.Table {
+	t := &visible.Table{Head: []string{"VERSION", "SERVED", "STORAGE", "IN STOREDVERSIONS", "OBJECTS STORED", "MANAGED FIELDS", "OWNER REFERENCES", "REQUESTS"}}
 	for _, v := range d.Versions {
 		served, name := yes(v.Served), v.Name
 		if v.Deprecated {
@@ -88,12 +70,10 @@ func (d *Definition) VersionRows() [][]string {
 		if !v.Defined {
 			served = "removed"
 		}
-		rows = append(rows, []string{
-			name, served, yes(v.Storage), yes(v.Listed), ofObjects(d, atLeast(v.Stored, d.Unknown)),
-			ofObjects(d, strconv.FormatInt(v.ManagedFields, 10)), strconv.FormatInt(v.OwnerReferences, 10), requestsText(v),
-		})
+		t.Add(name, served, yes(v.Storage), yes(v.Listed), ofObjects(d, atLeast(v.Stored, d.Unknown)),
+			ofObjects(d, strconv.FormatInt(v.ManagedFields, 10)), v.OwnerReferences, requestsText(v))
 	}
-	return rows
+	return t
 }
 
 func yes(is bool) string {

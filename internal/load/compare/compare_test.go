@@ -378,7 +378,7 @@ func TestTextOfOddStages(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(got.String(), "\n")
-	if len(lines) != 4 || !strings.HasPrefix(lines[1], "a b c p99   -") || lines[2] != "a b is missing" {
+	if len(lines) != 4 || !strings.HasPrefix(lines[1], "a b c p99  -") || lines[2] != "a b is missing" {
 		t.Errorf("got\n%s", got.String())
 	}
 }

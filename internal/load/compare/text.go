@@ -6,30 +6,23 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/loadgen"
 )
 
 // WriteText writes the comparison for a terminal: a line for each series, and what is to be said about limits below.
 func WriteText(w io.Writer, c loadgen.Comparison) error {
-	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(table, "\tbaseline\tnow\tchange\tp\tverdict")
+	table := visible.Table{Head: []string{"", "baseline", "now", "change", "p", "verdict"}}
+	var why strings.Builder
 	for _, row := range c.Rows {
-		fmt.Fprintln(table, strings.Join([]string{
-			line(Name(row)), quantity(row.Base, row.Unit), quantity(row.Now, row.Unit), change(row.Ratio), chance(row), verdict(row),
-		}, "\t"))
+		table.Add(line(Name(row)), quantity(row.Base, row.Unit), quantity(row.Now, row.Unit), change(row.Ratio), chance(row), verdict(row))
+		if row.Why != "" {
+			why.WriteString(line(row.Why) + "\n")
+		}
 	}
-	if err := table.Flush(); err != nil {
+	if _, err := io.WriteString(w, table.Text()+why.String()); err != nil {
 		return fmt.Errorf("writing the comparison: %w", err)
-	}
-	for _, row := range c.Rows {
-		if row.Why == "" {
-			continue
-		}
-		if _, err := fmt.Fprintln(w, line(row.Why)); err != nil {
-			return fmt.Errorf("writing the comparison: %w", err)
-		}
 	}
 	return nil
 }
