@@ -160,14 +160,6 @@ type Result struct {
 	Curl    string  `json:"curl,omitempty"`   // command that sends the request again, to be run in the report folder
 }
 
-// NewResult returns a result about a subject, without a verdict yet. It has the requirement without what the catalogue says for others:
-// the severity, which the verdict follows from, and the command that checks it.
-func NewResult(id requirement.ID, subject string) Result {
-	entry, _ := requirement.Lookup(id) // IDs are from the catalogue
-	entry.Severity, entry.Because, entry.Parts, entry.Command = requirement.Unknown, "", nil, ""
-	return Result{Requirement: entry, Subject: subject}
-}
-
 // FieldFinding is what happens to a field when objects are converted from one version to another, or there and back.
 type FieldFinding struct {
 	Field   string `json:"field,omitempty"`   // such as spec.ports[*].name, with * for the keys of maps; absent for the object as a whole

@@ -1,11 +1,6 @@
 package reports
 
-import (
-	"fmt"
-	"strings"
-
-	"github.com/crdconform/crdconform/requirement"
-)
+import "github.com/crdconform/crdconform/requirement"
 
 // Leg is a rehearsed upgrade from one release to another: what happened to which objects at which step.
 type Leg struct {
@@ -60,27 +55,4 @@ type LegFinding struct {
 	Count       int                 `json:"count"`               // number of objects, including this one
 	Others      []string            `json:"others,omitempty"`    // some of the other objects
 	Commands    []string            `json:"commands,omitempty"`  // commands that show it
-}
-
-// Object returns the namespace and the name of the object.
-func (f LegFinding) Object() string { return strings.TrimPrefix(f.Namespace+"/"+f.Name, "/") }
-
-// String describes the finding in lines: the object, what happened to it, to how many others, and the commands that show it.
-func (f LegFinding) String() string {
-	const most = 5
-	var b strings.Builder
-	if f.Name != "" {
-		fmt.Fprintf(&b, "%s: ", f.Object())
-	}
-	b.WriteString(f.Message)
-	if more := f.Count - 1; more > 0 {
-		fmt.Fprintf(&b, "\nand %d more: %s", more, strings.Join(f.Others[:min(len(f.Others), most)], ", "))
-		if more > most {
-			b.WriteString(", ...")
-		}
-	}
-	for _, command := range f.Commands {
-		fmt.Fprintf(&b, "\n    %s", strings.ReplaceAll(command, "\n", "\n    "))
-	}
-	return b.String()
 }

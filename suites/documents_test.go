@@ -1,7 +1,6 @@
 package suites_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -33,17 +32,6 @@ func TestPlacesOfSpecs(t *testing.T) {
 			t.Errorf("%s is at %s, want a file of the module and a line", spec.Requirement, spec.Location)
 		} else if lines := strings.Count(text(t, name), "\n"); n < 1 || n > lines {
 			t.Errorf("%s is at %s, which has %d lines", spec.Requirement, spec.Location, lines)
-		}
-	}
-}
-
-// TestREADMECounts wants the README to have as many requirements as run and check judge.
-func TestREADMECounts(t *testing.T) {
-	t.Parallel()
-	readme := text(t, "README.md")
-	for format, areas := range map[string][]suites.Area{"[%[1]d/%[1]d]": chapters.Run(), "of %d requirements failed": chapters.Check()} {
-		if want := fmt.Sprintf(format, len(suites.Preview(areas))); !strings.Contains(readme, want) {
-			t.Errorf("README.md does not say %q", want)
 		}
 	}
 }

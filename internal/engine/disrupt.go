@@ -18,6 +18,7 @@ import (
 	"github.com/crdconform/crdconform/internal/disruption"
 	"github.com/crdconform/crdconform/internal/disruption/objective"
 	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/options"
@@ -292,7 +293,7 @@ func (p *DisruptionPlan) judge(s *session, o disruption.Outcome) (reports.Result
 
 // disruptionResult returns the result of a scenario, without a verdict yet.
 func disruptionResult(id requirement.ID, definition, title string) reports.Result {
-	result := reports.NewResult(id, definition)
+	result := explanation.Result(id, definition)
 	result.Spec, result.Location = "disrupts the webhook: "+title, "internal/disruption"
 	return result
 }

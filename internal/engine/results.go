@@ -3,6 +3,7 @@ package engine
 import (
 	"path"
 
+	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/reports"
@@ -17,7 +18,7 @@ func (p *Plan) results(definition string, specs []suites.Result) []reports.Resul
 	}
 	results := make([]reports.Result, 0, len(specs))
 	for _, r := range specs {
-		result := reports.NewResult(r.Requirement, definition)
+		result := explanation.Result(r.Requirement, definition)
 		result.Verdict, result.Reason = p.Revise(r.Requirement, r.Verdict, r.Reason)
 		result.Spec, result.Location, result.Findings, result.Seconds = r.Text, r.Location, r.Findings, r.Duration.Seconds()
 		result.Rerun, result.Output, result.Immaterial = p.rerun(named, r.Requirement), r.Output, r.Immaterial

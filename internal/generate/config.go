@@ -14,8 +14,18 @@ import (
 	"github.com/crdconform/crdconform/internal/options"
 )
 
-// configSchema makes the schema of the configuration from its types and their comments.
+// configSchema writes the schema of the configuration.
 func configSchema() ([]byte, error) {
+	schema, err := configuration()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.MarshalIndent(schema, "", "  ")
+	return append(text, '\n'), err
+}
+
+// configuration makes the schema of the configuration from its types and their comments.
+func configuration() (*jsonschema.Schema, error) {
 	r := &jsonschema.Reflector{RequiredFromJSONSchemaTags: true, ExpandedStruct: true, Mapper: configText}
 	if err := r.AddGoComments(here, "../../config", jsonschema.WithFullComment()); err != nil {
 		return nil, err
@@ -33,8 +43,7 @@ func configSchema() ([]byte, error) {
 			describe(property(schema, o.Key), o)
 		}
 	}
-	text, err := json.MarshalIndent(schema, "", "  ")
-	return append(text, '\n'), err
+	return schema, nil
 }
 
 // property returns the schema at a key such as load.stages[*].clients.

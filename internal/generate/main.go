@@ -33,6 +33,8 @@ func files() []file {
 		{"internal/explanation/related.go", func() ([]byte, error) { return related(lint.Rules(), webhook.Faults()) }},
 		{"docs/sentences.md", func() ([]byte, error) { return sentences(requirement.Documents(), requirement.Sentences()), nil }},
 		{"config/schema.json", configSchema},
+		{"docs/configuration.md", configurationPage},
+		{"README.md", readme},
 		{"docs/report.schema.json", reportSchema},
 		{"internal/generate/api.txt", api},
 		{"docs/kind.md", kindImages},

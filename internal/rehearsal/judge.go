@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -46,7 +47,7 @@ func (r *record) results(unjudged string) []reports.Result {
 
 func (r *record) result(id requirement.ID, k *kind, unjudged string) reports.Result {
 	j := r.judged[at{id, k}]
-	result := reports.NewResult(id, r.subjectOf(k))
+	result := explanation.Result(id, r.subjectOf(k))
 	result.Verdict, result.Location, result.Spec = j.verdict(), "internal/rehearsal", result.Statement
 	if j != nil && j.step != "" {
 		result.Spec = "rehearses the upgrade: " + titleOf(j.step)
@@ -96,7 +97,7 @@ func reason(causes []*cause) string {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(c.String())
+		b.WriteString(explanation.Finding(c.LegFinding))
 	}
 	return b.String()
 }

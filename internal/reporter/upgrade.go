@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -100,13 +101,13 @@ func LegTable(leg reports.Leg, columns int) []string {
 	}
 }
 
-// LegFindingText says in lines what a finding is: the definition, and the rest as String does.
+// LegFindingText says in lines what a finding is: the definition, and the rest as explanation.Finding does.
 func LegFindingText(f reports.LegFinding) string {
 	switch {
 	case f.Definition == "":
-		return f.String()
+		return explanation.Finding(f)
 	case f.Name == "":
-		return f.Definition + ": " + f.String()
+		return f.Definition + ": " + explanation.Finding(f)
 	}
-	return f.Definition + " " + f.String()
+	return f.Definition + " " + explanation.Finding(f)
 }

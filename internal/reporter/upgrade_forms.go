@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 )
@@ -34,7 +35,7 @@ type legFinding struct {
 func legFindings(leg reports.Leg) []legFinding {
 	var all []legFinding
 	for i, f := range sortedFindings(leg)[:min(len(leg.Findings), mostLegFindings)] {
-		shown := legFinding{LegFinding: f, Object: f.Object(), Open: i < openLegFindings}
+		shown := legFinding{LegFinding: f, Object: explanation.Object(f), Open: i < openLegFindings}
 		if n := f.Count - 1; n > 0 {
 			shown.More = more(n)
 		}

@@ -37,15 +37,15 @@ func (t *Table) Text() string {
 	}
 	var b strings.Builder
 	for _, row := range rows {
-		line := ""
+		var line strings.Builder
 		for i, cell := range row {
 			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
 			if i > 0 && i <= t.Numbers {
 				cell, space = space+cell, ""
 			}
-			line += cell + space + "  "
+			line.WriteString(cell + space + "  ")
 		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 	return b.String()
 }
