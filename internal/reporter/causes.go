@@ -22,13 +22,21 @@ type Cause struct {
 	Example      string   // in a line
 	First        reports.Result
 
-	about         []string // subjects, also the one without a name
-	field, effect string
-	kept          bool
+	about      []string // subjects, also the one without a name
+	field      string
+	effects    []string // of the field
+	below      int      // fields below it that were exercised and lost, if it stands for all of them
+	kept       bool
+	made       bool // the content is made up
+	severalFor bool // the report has several subjects
 }
 
+// madeUp begins what specs say of content that neither a schema nor a sample has.
+const madeUp = "(made up: "
+
 // Causes returns the causes of all problems: what looks like a bug first, then losses of fields that the other version does not have,
-// then what could not be judged; of each those first that break most requirements of most definitions.
+// then what could not be judged, and what happens to made-up content last; of each those first that break most requirements of most
+// definitions. One cause is one: a field, all that happens to it, and what is below it if the same happens there.
 func Causes(r *reports.Report) []Cause {
 	var causes []*Cause
 	known := map[string]*Cause{}
@@ -42,7 +50,7 @@ func Causes(r *reports.Report) []Cause {
 			findings = []reports.FieldFinding{{Message: Brief(result)}}
 		}
 		for _, f := range findings {
-			key := fmt.Sprintf("%s %q %t", f.Effect, f.Field, f.Meant())
+			key := fmt.Sprintf("%q %t %t", f.Field, f.Meant(), strings.Contains(f.Message, madeUp))
 			switch {
 			case result.Verdict == requirement.Errored:
 				key = f.Message
@@ -51,16 +59,17 @@ func Causes(r *reports.Report) []Cause {
 			}
 			c := known[key]
 			if c == nil {
-				c = &Cause{Verdict: result.Verdict, Example: brief(f.Message), First: result, field: f.Field, effect: f.Effect, kept: f.Kept}
+				c = &Cause{
+					Verdict: result.Verdict, Example: brief(f.Message), First: result, field: f.Field, kept: f.Kept,
+					made: strings.Contains(f.Message, madeUp), severalFor: several,
+				}
 				known[key] = c
 				causes = append(causes, c)
 			}
 			c.add(f, result)
-			if !several {
-				c.Subjects = nil
-			}
 		}
 	}
+	causes = combine(r, causes)
 	slices.SortStableFunc(causes, func(a, b *Cause) int {
 		return cmp.Or(a.rank()-b.rank(), len(b.Requirements)-len(a.Requirements), len(b.Subjects)-len(a.Subjects))
 	})
@@ -72,19 +81,26 @@ func Causes(r *reports.Report) []Cause {
 	return all
 }
 
-// add adds a finding.
-func (c *Cause) add(f reports.FieldFinding, result reports.Result) {
-	put := func(list *[]string, text string) {
+// put adds texts to a list that does not have them yet.
+func put(list *[]string, texts ...string) {
+	for _, text := range texts {
 		if text = visible.Text(text); text != "" && !slices.Contains(*list, text) {
 			*list = append(*list, text)
 		}
 	}
+}
+
+// add adds a finding.
+func (c *Cause) add(f reports.FieldFinding, result reports.Result) {
 	put(&c.Requirements, string(result.ID))
-	put(&c.Subjects, result.Subject)
+	if c.severalFor {
+		put(&c.Subjects, result.Subject)
+	}
 	if !slices.Contains(c.about, result.Subject) {
 		c.about = append(c.about, result.Subject)
 	}
 	if f.Field != "" {
+		put(&c.effects, f.Effect)
 		put(&c.Pairs, f.From+" -> "+f.To)
 	}
 	if f.Meant() {
@@ -92,11 +108,28 @@ func (c *Cause) add(f reports.FieldFinding, result reports.Result) {
 	}
 }
 
+// take adds what another cause has.
+func (c *Cause) take(other *Cause) {
+	put(&c.Requirements, other.Requirements...)
+	put(&c.Subjects, other.Subjects...)
+	put(&c.effects, other.effects...)
+	put(&c.Pairs, other.Pairs...)
+	put(&c.Lacking, other.Lacking...)
+	for _, subject := range other.about {
+		if !slices.Contains(c.about, subject) {
+			c.about = append(c.about, subject)
+		}
+	}
+}
+
+// rank orders causes by how much an author can learn from them.
 func (c *Cause) rank() int {
 	switch {
+	case c.made:
+		return 3
 	case c.Verdict == requirement.Errored:
 		return 2
-	case len(c.Lacking) > 0:
+	case len(c.Lacking) > 0 && !slices.Contains(c.effects, "changed"):
 		return 1
 	}
 	return 0
@@ -107,21 +140,32 @@ func (c *Cause) what() string {
 	if c.field == "" {
 		return firstNamed(c.Requirements)
 	}
-	text := visible.Text(c.field) + " " + visible.Text(c.effect)
-	if c.effect != "differs" && c.effect != "grows" {
-		text = visible.Text(c.field) + " is " + visible.Text(c.effect)
+	text := visible.Text(c.field) + " "
+	for i, effect := range c.effects {
+		if i > 0 {
+			text += " or "
+		}
+		if effect != "differs" && effect != "grows" && (i == 0 || c.effects[i-1] == "differs" || c.effects[i-1] == "grows") {
+			text += "is "
+		}
+		text += effect
+	}
+	if c.below > 0 {
+		text += fmt.Sprintf(" with all of the %d fields below it that were exercised", c.below)
 	}
 	switch {
+	case c.made:
+		return text + ": its content is made up, since no schema says what is there"
 	case len(c.Lacking) == 1:
 		return text + ": " + c.Lacking[0] + " has no field of that name"
 	case len(c.Lacking) > 1:
 		return text + ": " + listed(c.Lacking) + " have no field of that name"
-	case c.effect == "lost" && c.kept:
+	case !slices.Contains(c.effects, "lost"):
+		return text
+	case c.kept:
 		return text + ", though other values of it are kept"
-	case c.effect == "lost":
-		return text + ", though both versions have it"
 	}
-	return text
+	return text + ", though both versions have it"
 }
 
 // firstNamed names the first of a list, and counts the others.

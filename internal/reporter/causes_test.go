@@ -59,6 +59,63 @@ func TestCauses(t *testing.T) {
 	}
 }
 
+// TestOneCauseIsOne has findings of one defect, and one cause for each, what looks like a bug first and made-up content last.
+func TestOneCauseIsOne(t *testing.T) {
+	t.Parallel()
+	const trip = "v1 -> v2"
+	of := func(field, effect string) reports.FieldFinding {
+		return reports.FieldFinding{Field: field, Effect: effect, From: "v1", To: "v2", Message: "it is so"}
+	}
+	lacking := func(field string) reports.FieldFinding {
+		return reports.FieldFinding{Field: field, Effect: "lost", From: "v1", To: "v2", Lacking: true, Message: "it is so"}
+	}
+	made := of("spec.made", "lost")
+	made.Message += " (made up: nobody knows what is there)"
+	back := of("spec.list[*].name", "changed")
+	back.From, back.To = "v2", "v1"
+	covered := func(never ...string) *reports.Webhook {
+		c := reports.Coverage{From: "v1", To: "v2"}
+		for _, path := range []string{"metadata.labels.<key>", "spec.a", "spec.b", "spec.b.c", "spec.b.d[*]", "spec.b.d[*].e", "spec.never"} {
+			c.Fields = append(c.Fields, reports.FieldCoverage{Path: path})
+		}
+		for _, path := range append(never, "spec.never") {
+			c.Never = append(c.Never, reports.FieldNote{Path: path})
+		}
+		return &reports.Webhook{Kinds: []reports.Kind{{Coverage: []reports.Coverage{c}}}}
+	}
+	for name, test := range map[string]struct {
+		webhook  *reports.Webhook
+		findings []reports.FieldFinding
+		want     []string
+	}{
+		"lost and changed":         {nil, []reports.FieldFinding{of("spec.a", "lost"), of("spec.a", "changed")}, []string{"spec.a is lost or changed, though both versions have it"}},
+		"lost as meant, and more":  {nil, []reports.FieldFinding{lacking("spec.a"), of("spec.a", "changed")}, []string{"spec.a is changed or lost: v2 has no field of that name"}},
+		"a list and its items":     {nil, []reports.FieldFinding{of("spec.list[*].name", "lost"), of("spec.list", "changed"), of("spec.list[*]", "changed")}, []string{"spec.list is changed or lost, though both versions have it"}},
+		"items on another way":     {nil, []reports.FieldFinding{back, of("spec.list", "lost")}, []string{"spec.list[*].name is changed", "spec.list is lost, though both versions have it"}},
+		"a name that begins alike": {nil, []reports.FieldFinding{of("spec.list", "lost"), of("spec.lists", "lost")}, []string{"spec.list is lost, though both versions have it", "spec.lists is lost, though both versions have it"}},
+		"another effect":           {nil, []reports.FieldFinding{of("spec.list", "lost"), of("spec.list[*].a", "added")}, []string{"spec.list is lost, though both versions have it", "spec.list[*].a is added"}},
+		"made-up content":          {nil, []reports.FieldFinding{made, lacking("spec.a")}, []string{"spec.a is lost: v2 has no field of that name", "spec.made is lost: its content is made up, since no schema says what is there"}},
+		"all below spec":           {covered(), []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c"), lacking("spec.b.d[*].e")}, []string{"spec is lost with all of the 3 fields below it that were exercised: v2 has no field of that name"}},
+		"all below spec.b":         {covered(), []reports.FieldFinding{lacking("spec.b.c"), lacking("spec.b.d")}, []string{"spec.b is lost with all of the 2 fields below it that were exercised: v2 has no field of that name"}},
+		"one that is exercised":    {covered("spec.b.d[*].e", "spec.b.d[*]"), []reports.FieldFinding{lacking("spec.b.c")}, []string{"spec.b.c is lost: v2 has no field of that name"}},
+		"some below spec":          {covered(), []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c")}, []string{"spec.a is lost: v2 has no field of that name", "spec.b.c is lost: v2 has no field of that name"}},
+		"not known":                {&reports.Webhook{}, []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c"), lacking("spec.b.d[*].e")}, []string{"spec.a is lost: v2 has no field of that name", "spec.b.c is lost: v2 has no field of that name", "spec.b.d[*].e is lost: v2 has no field of that name"}},
+	} {
+		r := &reports.Report{Webhook: test.webhook, Results: []reports.Result{{Requirement: requirement.Requirement{ID: "area.trip.back"}, Verdict: requirement.Failed, Findings: test.findings}}}
+		Conclude(r)
+		var got []string
+		for _, c := range Causes(r) {
+			got = append(got, c.What)
+			if len(c.Pairs) != 1 || c.Pairs[0] != trip && name != "items on another way" {
+				t.Errorf("%s: %s is about %v", name, c.What, c.Pairs)
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // TestLossyIsConfiguration has a configuration file take what is written: what may be meant, and nothing that looks like a bug.
 func TestLossyIsConfiguration(t *testing.T) {
 	t.Parallel()

@@ -134,11 +134,27 @@ func (s Screen) chapters(report *reports.Report) {
 	}
 }
 
+// libraryTolerated are the requirements that the conversion webhook of controller-runtime violates in ways that API servers accept, and
+// fewOfLibrary is how many of them say that a webhook is built with it.
+func libraryTolerated() []requirement.ID {
+	return []requirement.ID{
+		requirement.WebhookResponseContentType, requirement.WebhookResponseReviewVersion, requirement.WebhookConversionIdentity, requirement.WebhookFailureStatus,
+	}
+}
+
+const fewOfLibrary = 3
+
 // notes lists what neither passed nor failed, with the reasons; a reason that many share is shown once.
 func (s Screen) notes(report *reports.Report) {
 	type note struct {
 		verdict requirement.Verdict
 		reason  string
+	}
+	ofLibrary := 0
+	for _, result := range report.With(requirement.Tolerated) {
+		if slices.Contains(libraryTolerated(), result.ID) {
+			ofLibrary++
+		}
 	}
 	ids := map[note][]string{}
 	var order []note
@@ -148,6 +164,9 @@ func (s Screen) notes(report *reports.Report) {
 				continue // nobody can do anything about it, and the reports have it; or it is shown as a problem
 			}
 			n := note{v, Brief(result)}
+			if ofLibrary >= fewOfLibrary && slices.Contains(libraryTolerated(), result.ID) && v == requirement.Tolerated {
+				n.reason = "as in webhooks built with controller-runtime: its content type, review version, identity and result status"
+			}
 			if ids[n] == nil {
 				order = append(order, n)
 			}

@@ -1,0 +1,130 @@
+package reporter
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/crdconform/crdconform/reports"
+)
+
+// combine makes one cause of those with one defect.
+func combine(r *reports.Report, causes []*Cause) []*Cause {
+	fields := map[string][]*Cause{}
+	for _, c := range causes {
+		fields[c.field] = append(fields[c.field], c)
+	}
+	gone := map[*Cause]bool{}
+	for _, c := range causes {
+		for _, place := range append(above(c.field), c.field) {
+			at := slices.IndexFunc(fields[place], func(other *Cause) bool { return other != c && !gone[other] && other.covers(c) })
+			if at >= 0 {
+				fields[place][at].take(c)
+				gone[c] = true
+				break
+			}
+		}
+	}
+	alike := map[string][]*Cause{} // but for their field, which is lost
+	for _, c := range causes {
+		if !gone[c] && slices.Equal(c.effects, []string{"lost"}) && !c.made && !c.kept && r.Webhook != nil {
+			key := strings.Join(slices.Concat(c.Pairs, c.about, c.Lacking), "\n")
+			alike[key] = append(alike[key], c)
+		}
+	}
+	for _, group := range alike {
+		below, wholes := lostWholly(r, group), map[string]*Cause{}
+		for _, c := range group {
+			paths := above(c.field)
+			at := slices.IndexFunc(paths, func(path string) bool { return below[path] > 1 })
+			switch {
+			case at < 0:
+			case wholes[paths[at]] == nil:
+				c.field, c.below = paths[at], below[paths[at]]
+				wholes[c.field] = c
+			default:
+				wholes[paths[at]].take(c)
+				gone[c] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(causes, func(c *Cause) bool { return gone[c] })
+}
+
+// covers reports whether a cause about the same field, or about one that the field is in, explains the other cause.
+func (c *Cause) covers(other *Cause) bool {
+	within := func(list, of []string) bool {
+		return !slices.ContainsFunc(list, func(text string) bool { return !slices.Contains(of, text) })
+	}
+	effects := []string{"lost", "changed"}
+	return c.field != "" && c.made == other.made && within(c.effects, effects) && within(other.effects, effects) &&
+		within(other.about, c.about) && within(other.Pairs, c.Pairs) && (c.field == other.field || (len(c.Lacking) > 0) == (len(other.Lacking) > 0))
+}
+
+// above returns the paths that a path is below, the topmost first.
+func above(path string) []string {
+	var all []string
+	for i, character := range path {
+		if i > 0 && (character == '.' || character == '[') {
+			all = append(all, path[:i])
+		}
+	}
+	return all
+}
+
+// lostWholly returns the paths of which all fields below were lost that were exercised, with the number of these, for causes that are alike
+// but for their field. There are none if it is not known for all subjects and pairs of versions what was exercised.
+func lostWholly(r *reports.Report, causes []*Cause) map[string]int {
+	lost := map[string]bool{}
+	for _, c := range causes {
+		lost[c.field] = true
+	}
+	var whole map[string]int
+	known := 0
+	for _, k := range r.Webhook.Kinds {
+		for _, coverage := range k.Coverage {
+			if !slices.Contains(causes[0].about, k.Definition) || !slices.Contains(causes[0].Pairs, coverage.From+" -> "+coverage.To) {
+				continue
+			}
+			known++
+			here := map[string]int{}
+			for _, leaf := range leaves(coverage) {
+				back := !slices.ContainsFunc(append(above(leaf), leaf), func(at string) bool { return lost[at] })
+				for _, at := range above(leaf) {
+					if back || here[at] < 0 {
+						here[at] = -1
+					} else {
+						here[at]++
+					}
+				}
+			}
+			if whole == nil {
+				whole = here
+			}
+			for at := range whole {
+				whole[at] = min(whole[at], here[at])
+			}
+		}
+	}
+	if known < len(causes[0].about)*len(causes[0].Pairs) {
+		return nil
+	}
+	return whole
+}
+
+// leaves returns the fields that were exercised and have none below them, with the keys of maps as findings write them.
+func leaves(c reports.Coverage) []string {
+	never, inner := map[string]bool{}, map[string]bool{}
+	for _, f := range c.Never {
+		never[f.Path] = true
+	}
+	var paths []string
+	for _, f := range c.Fields {
+		if path := strings.ReplaceAll(f.Path, "<key>", "*"); !never[f.Path] {
+			paths = append(paths, path)
+			for _, at := range above(path) {
+				inner[at] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(paths, func(path string) bool { return inner[path] })
+}
