@@ -138,7 +138,7 @@ func (s Screen) chapters(report *reports.Report) {
 // fewOfLibrary is how many of them say that a webhook is built with it.
 func libraryTolerated() []requirement.ID {
 	return []requirement.ID{
-		requirement.WebhookResponseContentType, requirement.WebhookResponseReviewVersion, requirement.WebhookConversionIdentity, requirement.WebhookFailureStatus,
+		requirement.WebhookResponseContentType, requirement.WebhookRequestUnknownReviewVersion, requirement.WebhookConversionIdentity, requirement.WebhookFailureStatus,
 	}
 }
 

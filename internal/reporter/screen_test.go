@@ -79,6 +79,27 @@ func TestSummaryOfTenDefinitions(t *testing.T) {
 	golden(t, "summary-ten-definitions.txt", []byte(summary(Screen{Terminal: true, Width: 80}, report)))
 }
 
+// TestSummaryOfLibrary has one line for what a library does in every webhook, as long as most of it was seen.
+func TestSummaryOfLibrary(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{
+		2: "Tolerated webhook.request.unknown-review-version and 1 more: it is so",
+		3: "Tolerated webhook.request.unknown-review-version and 2 more: as in webhooks built with controller-runtime",
+		4: "Tolerated webhook.request.unknown-review-version and 3 more: as in webhooks built with controller-runtime",
+	} {
+		report := &reports.Report{}
+		for _, id := range []requirement.ID{"webhook.request.unknown-review-version", "webhook.response.content-type", "webhook.failure.status", "webhook.conversion.identity"}[:n] {
+			report.Results = append(report.Results, reports.Result{Requirement: requirement.Requirement{ID: id}, Verdict: requirement.Tolerated, Reason: "it is so"})
+		}
+		report.Results = append(report.Results, reports.Result{Requirement: requirement.Requirement{ID: "webhook.response.lean"}, Verdict: requirement.Tolerated, Reason: "it says more"})
+		Conclude(report)
+		text := summary(Screen{}, report)
+		if !strings.Contains(text, want) || !strings.Contains(text, "Tolerated webhook.response.lean: it says more") {
+			t.Errorf("of %d: want %q in\n%s", n, want, text)
+		}
+	}
+}
+
 // TestSummaryOfLongNames has the counts be seen on a narrow terminal, whatever the definition is called, and what a first line leads to.
 func TestSummaryOfLongNames(t *testing.T) {
 	report := &reports.Report{}
