@@ -61,8 +61,8 @@ shows a regression, the runs are Incomparable, and nothing is proved.
 			if err != nil {
 				return err
 			}
-			if output != "text" && output != "json" {
-				return fmt.Errorf("--output %s: unknown format (want text or json)", output)
+			if err := knownFormat("output", output, "text", "json"); err != nil {
+				return err
 			}
 			return compared(s, args[0], args[1], parsed, output)
 		},

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -144,8 +143,9 @@ func (d *differ) check() error {
 		return errors.New("--samples: a recording has the objects to convert; leave one of them out")
 	case d.recording != "" && (d.flags.Changed("objects") || d.flags.Changed("seed")):
 		return errors.New("--objects and --seed: nothing is generated where a recording has the objects to convert; leave them out, or --recording")
-	case d.output != "text" && d.output != "json":
-		return fmt.Errorf("--output %s: unknown format (want text or json)", d.output)
+	}
+	if err := knownFormat("output", d.output, "text", "json"); err != nil {
+		return err
 	}
 	c := config.Default()
 	d.options.over(&c)
@@ -345,21 +345,15 @@ type differences struct {
 }
 
 func (d *differ) write(r recording.Comparison) error {
-	var b strings.Builder
 	a, other := d.sides()
 	if d.output == "text" {
+		var b strings.Builder
 		screen := d.screen()
 		screen.Out, screen.More = &b, "--output json"
 		r.Text(screen, a, other, d.redaction.Paths(), len(d.urls) > 1)
 		return write(d.out, b.String())
 	}
-	encoder := json.NewEncoder(&b)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(differences{config.APIVersion, "Differences", toolVersion(), a, other, d.recording, d.redaction.Paths(), r}); err != nil {
-		return unjudged(err)
-	}
-	return write(d.out, b.String())
+	return writeJSON(d.out, differences{config.APIVersion, "Differences", toolVersion(), a, other, d.recording, d.redaction.Paths(), r})
 }
 
 // finish returns the outcome as an exit code.

@@ -103,41 +103,21 @@ func programOnly(cmd *cobra.Command, args []string) error {
 
 // describe is what the configuration file and the flags say together.
 func (d *disrupter) describe() (engine.Disruption, error) {
-	read, err := readConfig(d.file)
+	d.api.options.WatchCache = true // as clusters have
+	described, err := d.check()
 	if err != nil {
 		return engine.Disruption{}, err
 	}
-	known, err := d.known()
-	if err != nil {
-		return engine.Disruption{}, err
-	}
-	read.KnownFailing = append(read.KnownFailing, known...)
-	if err = d.webhook(&read); err != nil {
-		return engine.Disruption{}, err
-	}
-	for _, names := range [][]string{d.options.given.CRDs, d.options.given.Samples} {
-		for i, name := range names {
-			names[i] = orInput(name)
-		}
-	}
-	d.options.over(&read)
 	self, err := os.Executable()
 	if err != nil {
-		return engine.Disruption{}, err
-	}
-	if err = read.Validate(); err != nil {
-		return engine.Disruption{}, err
-	}
-	d.api.sort, d.api.options.WatchCache = string(read.Cluster), true // as clusters have
-	if err = d.api.validate(); err != nil {
 		return engine.Disruption{}, err
 	}
 	if d.pods && d.api.sort != "existing" {
 		return engine.Disruption{}, errors.New("--disrupt-pods: only valid with --cluster existing")
 	}
+	described.ServeReference, described.RerunCommand, described.ObjectsAdvice = serveReference, d.againScenario, ""
 	return engine.Disruption{
-		Description: engine.Description{Config: read, Source: d.api.source(), ServeReference: serveReference, CollectArtifacts: d.gather, RerunCommand: d.againScenario},
-		Pods:        d.pods, PodsAdvice: " (--disrupt-pods)",
+		Description: described, Pods: d.pods, PodsAdvice: " (--disrupt-pods)",
 		Reference: []string{self, "serve", "--address=127.0.0.1:{port}", "--cert-dir={certs}", "--drain=500ms"},
 	}, nil
 }

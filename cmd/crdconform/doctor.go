@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,10 +84,10 @@ Exit codes:
 func doctorForms() []string { return []string{"text", "html", "json", "junit", "markdown", "sarif"} }
 
 func (d *doctoring) run(ctx context.Context, names []string) error {
-	switch {
-	case !slices.Contains(doctorForms(), d.output):
-		return fmt.Errorf("--output %s: unknown format (want %s)", d.output, listOf(doctorForms()))
-	case d.all && d.namespace != "":
+	if err := knownFormat("output", d.output, doctorForms()...); err != nil {
+		return err
+	}
+	if d.all && d.namespace != "" {
 		return errors.New("--namespace and --all-namespaces cannot be combined")
 	}
 	d.began = time.Now()

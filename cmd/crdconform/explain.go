@@ -34,8 +34,8 @@ to do about it.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if output != "text" && output != "json" {
-				return fmt.Errorf("--output %s: unknown format (want text or json)", output)
+			if err := knownFormat("output", output, "text", "json"); err != nil {
+				return err
 			}
 			chosen := requirement.All()
 			if !all {
@@ -66,11 +66,7 @@ func explainAll(s streams, chosen []requirement.Requirement, output string) erro
 	if output == "text" {
 		return write(s.out, strings.Join(texts, "\n"))
 	}
-	text, err := listJSON(all)
-	if err != nil {
-		return unjudged(err)
-	}
-	return write(s.out, text)
+	return writeJSON(s.out, all)
 }
 
 // explained is what there is to say about a requirement.

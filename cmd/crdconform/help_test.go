@@ -136,9 +136,9 @@ func TestPrinted(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 	asJSON := func(value any) string {
-		text, err := listJSON(value)
-		check(t, err)
-		return text
+		var text strings.Builder
+		check(t, writeJSON(&text, value))
+		return text.String()
 	}
 	for line, want := range map[string]string{
 		"list":                              explanation.List(all),

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -91,8 +90,8 @@ func completeRule(_ *cobra.Command, _ []string, begun string) ([]cobra.Completio
 }
 
 func (l *linting) run(cmd *cobra.Command, s streams, args []string) error {
-	if !slices.Contains(lintForms(), l.format) {
-		return fmt.Errorf("--format %s: unknown format (want %s)", l.format, listOf(lintForms()))
+	if err := knownFormat("format", l.format, lintForms()...); err != nil {
+		return err
 	}
 	if l.changed && !slices.ContainsFunc(l.old, dump.IsGit) {
 		return errors.New("--changed requires --old git://REF")
@@ -203,19 +202,18 @@ func (l *linting) render(w io.Writer, s streams, report *lint.Report, files int)
 }
 
 func (l *linting) listRules(s streams) error {
-	var b bytes.Buffer
+	var b strings.Builder
 	switch l.format {
 	case "json":
-		encoder := json.NewEncoder(&b)
-		encoder.SetIndent("", "  ")
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(lint.Rules()); err != nil {
-			return unjudged(err)
+		if err := writeJSON(&b, lint.Rules()); err != nil {
+			return err
 		}
 	case "text":
+		var t visible.Table
 		for _, rule := range lint.Rules() {
-			fmt.Fprintf(&b, "%-28s  %-7s  %s\n", rule.ID, rule.Level, rule.Summary)
+			t.Add(rule.ID, rule.Level, rule.Summary)
 		}
+		b.WriteString(t.Text())
 	default:
 		return fmt.Errorf("--format %s: rules are listed as text or json", l.format)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -41,23 +42,16 @@ requirement that is checked, by requirements that are untested or obsolete, or b
 				return write(s.out, explanation.CoverageText(all))
 			case output == "text":
 				return write(s.out, explanation.List(all))
+			case output == "json" && showCoverage:
+				return writeJSON(s.out, explanation.Covered(all))
 			case output == "json":
-				var text string
-				if showCoverage {
-					text, err = listJSON(explanation.Covered(all))
-				} else {
-					text, err = listJSON(all)
-				}
-				if err != nil {
-					return unjudged(err)
-				}
-				return write(s.out, text)
+				return writeJSON(s.out, all)
 			case output == "markdown" && showCoverage:
 				return write(s.out, explanation.CoverageMarkdown(all))
 			case output == "markdown":
 				return write(s.out, explanation.ListMarkdown(all))
 			}
-			return fmt.Errorf("--output %s: unknown format (want text, json or markdown)", output)
+			return knownFormat("output", output, "text", "json", "markdown")
 		},
 	}
 	cmd.Flags().StringSliceVar(&filter, "filter", nil, "list only these: IDs, prefixes of IDs, or patterns such as *.uid")
@@ -89,11 +83,22 @@ func selected(args, filter []string) ([]requirement.Requirement, error) {
 	return slices.DeleteFunc(all, func(r requirement.Requirement) bool { return !wanted[r.ID] }), nil
 }
 
-func listJSON(all any) (string, error) {
+// writeJSON writes what a command is asked for as JSON.
+func writeJSON(out io.Writer, value any) error {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(all)
-	return b.String(), err
+	if err := encoder.Encode(value); err != nil {
+		return unjudged(err)
+	}
+	return write(out, b.String())
+}
+
+// knownFormat fails unless the format that a flag names is one of those that there are.
+func knownFormat(flag, format string, known ...string) error {
+	if slices.Contains(known, format) {
+		return nil
+	}
+	return fmt.Errorf("--%s %s: unknown format (want %s)", flag, format, listOf(known))
 }

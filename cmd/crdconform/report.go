@@ -99,7 +99,7 @@ func (r *reportCommand) validate(args []string) ([]compare.Limit, error) {
 	case err != nil:
 		return nil, err
 	case !slices.Contains(forms(), r.format):
-		return nil, fmt.Errorf("--format %s: unknown format (want %s)", r.format, listOf(forms()))
+		return nil, knownFormat("format", r.format, forms()...)
 	case r.dir != "" && (r.format != "text" || r.output != "" || r.sideBySide):
 		return nil, errors.New("--report-dir writes a folder as a run does; leave out --format, --output and --side-by-side")
 	case r.sideBySide && len(args) < 2:

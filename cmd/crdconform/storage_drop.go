@@ -113,7 +113,7 @@ func definedVersions(d *storage.Definition) []string {
 }
 
 // verdictText shows a verdict.
-func verdictText(d *storage.Definition, verdict storage.Verdict) string {
+func verdictText(d *storage.Definition, verdict storage.Removal) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s to drop %s of %s\n", strings.ToUpper(string(verdict.Answer)), verdict.Version, verdict.Definition)
 	if verdict.Answer == storage.CannotTell {
@@ -130,7 +130,7 @@ func verdictText(d *storage.Definition, verdict storage.Verdict) string {
 }
 
 // findingText shows what became of a requirement.
-func findingText(d *storage.Definition, verdict storage.Verdict, f storage.Finding) string {
+func findingText(d *storage.Definition, verdict storage.Removal, f storage.Condition) string {
 	var b strings.Builder
 	mark := map[storage.Answer]string{storage.Safe: "ok", storage.NotSafe: "BLOCKED", storage.CannotTell: "unknown"}[f.Answer]
 	fmt.Fprintf(&b, "\n%-8s %s\n         %s\n", mark, f.Requirement, f.Text)
@@ -172,9 +172,9 @@ func findingText(d *storage.Definition, verdict storage.Verdict, f storage.Findi
 }
 
 // verdictJSON writes a verdict with all blockers. There may be as many of these as there are objects, so they are not gathered.
-func verdictJSON(w io.Writer, inventory *storage.Inventory, verdict storage.Verdict, spool *storage.Spool) error {
+func verdictJSON(w io.Writer, inventory *storage.Inventory, verdict storage.Removal, spool *storage.Spool) error {
 	head, err := json.Marshal(struct {
-		storage.Verdict
+		storage.Removal
 		Inventory *storage.Inventory `json:"inventory"`
 	}{verdict, inventory})
 	if err != nil {

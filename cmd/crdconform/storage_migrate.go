@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -138,10 +137,11 @@ func (m *migrator) check() error {
 		}
 		m.options.Steps = append(m.options.Steps, migrate.Step(step))
 	}
+	if err := knownFormat("output", m.output, "text", "json"); err != nil {
+		return err
+	}
 	o := &m.options
 	switch {
-	case m.output != "text" && m.output != "json":
-		return fmt.Errorf("--output %s: unknown format (want text or json)", m.output)
 	case m.with != "crdconform" && m.with != "in-tree":
 		return fmt.Errorf("--with %s: unknown migrator (want crdconform or in-tree)", m.with)
 	case m.dryRun && len(m.steps) > 0:
@@ -327,15 +327,11 @@ func (m *migrator) conclude(ctx context.Context, did *migrated, err error) error
 	if err != nil {
 		did.Reason = oneLine(err.Error())
 	}
-	text := did.text(m)
+	show := func() error { return write(m.out, did.text(m)) }
 	if m.output == "json" {
-		raw, wrong := json.MarshalIndent(did, "", "  ")
-		if wrong != nil {
-			return unfinished(ctx, wrong)
-		}
-		text = string(raw) + "\n"
+		show = func() error { return writeJSON(m.out, did) }
 	}
-	if wrong := write(m.out, text); wrong != nil {
+	if wrong := show(); wrong != nil {
 		return wrong
 	}
 	if err != nil {

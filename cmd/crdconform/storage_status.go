@@ -35,22 +35,23 @@ func (l *storageLook) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&l.auditLog, "audit-log", "", "audit log of the API servers: JSON lines, optionally compressed with gzip")
 	flags.StringSliceVar(&l.skip, "skip", nil, "resources to leave out of the search for owner references, such as secrets or leases.coordination.k8s.io")
 	flags.Int64Var(&l.pageSize, "page-size", 500, "objects to list at a time")
-	flags.StringVarP(&l.output, "output", "o", "text", "format: "+l.formats())
+	flags.StringVarP(&l.output, "output", "o", "text", "format: "+listOf(l.formats()))
 }
 
 // formats are those of the output.
-func (l *storageLook) formats() string {
+func (l *storageLook) formats() []string {
 	if l.paged {
-		return "text, json or html"
+		return []string{"text", "json", "html"}
 	}
-	return "text or json"
+	return []string{"text", "json"}
 }
 
 // check says what is wrong with the flags.
 func (l *storageLook) check() error {
+	if err := knownFormat("output", l.output, l.formats()...); err != nil {
+		return err
+	}
 	switch {
-	case l.output != "text" && l.output != "json" && (l.output != "html" || !l.paged):
-		return fmt.Errorf("--output %s: unknown format (want %s)", l.output, l.formats())
 	case l.pageSize < 1 || l.pageSize > 10000:
 		return fmt.Errorf("--page-size %d: must be from 1 to 10000", l.pageSize)
 	case len(l.etcd.Endpoints) > 0 && l.snapshot != "":
@@ -184,19 +185,15 @@ func (l *storageLook) status(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	text := ""
 	switch l.output {
 	case "json":
-		text, err = listJSON(inventory)
+		err = writeJSON(l.out, inventory)
 	case "html":
-		text, err = statusHTML(inventory)
+		err = l.writeHTML(inventory)
 	default:
-		text = visible.Text(inventory.Text(storedSources))
+		err = write(l.out, visible.Text(inventory.Text(storedSources)))
 	}
 	if err != nil {
-		return unjudged(err)
-	}
-	if err := write(l.out, text); err != nil {
 		return err
 	}
 	gaps := len(inventory.Gaps)
@@ -209,15 +206,17 @@ func (l *storageLook) status(ctx context.Context, names []string) error {
 	return nil
 }
 
-// statusHTML shows what was found as a page.
-func statusHTML(inventory *storage.Inventory) (string, error) {
+// writeHTML shows what was found as a page.
+func (l *storageLook) writeHTML(inventory *storage.Inventory) error {
 	page := &reporter.Tables{Title: "stored versions", Notes: inventory.NotesText()}
 	for _, d := range inventory.Definitions {
 		page.Tables = append(page.Tables, reporter.Table{
 			Title: d.Title(), Table: d.VersionTable(), Notes: d.NotesText(storedSources),
 		})
 	}
-	var b strings.Builder
-	err := page.HTML(&b)
-	return b.String(), err
+	text, err := written(page.HTML)
+	if err != nil {
+		return unjudged(err)
+	}
+	return write(l.out, text)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Verdict is what the history of a scenario comes to.
-type Verdict struct {
+// Judgement is the verdict on a scenario with the figures that it follows from.
+type Judgement struct {
 	Verdict requirement.Verdict
 	Reason  string // why it is not Passed
 	record.Report
@@ -27,16 +27,16 @@ func Named(id requirement.ID) (Scenario, bool) {
 }
 
 // Judge judges the history of a scenario. The error says why nobody can.
-func Judge(h *record.History) (Verdict, error) {
+func Judge(h *record.History) (Judgement, error) {
 	s, known := Named(requirement.ID(h.Header.Scenario))
 	if !known {
-		return Verdict{}, fmt.Errorf("unknown scenario %q; judge it with the version of crdconform that wrote it", h.Header.Scenario)
+		return Judgement{}, fmt.Errorf("unknown scenario %q; judge it with the version of crdconform that wrote it", h.Header.Scenario)
 	}
 	report, err := record.Judge(h)
 	if err != nil {
-		return Verdict{}, err
+		return Judgement{}, err
 	}
-	v := Verdict{Verdict: requirement.Passed, Report: report}
+	v := Judgement{Verdict: requirement.Passed, Report: report}
 	// What was seen beside the operations holds on any machine.
 	reasons := Violations(h)
 	if len(reasons) == 0 && len(report.Void) > 0 {

@@ -58,7 +58,7 @@ func (k *kind) dropped() []string {
 }
 
 // droppable notes what still needs a version. That status.storedVersions has it is left to the API server, which refuses the definition.
-func (l *leg) droppable(k *kind, version string, verdict storage.Verdict) {
+func (l *leg) droppable(k *kind, version string, verdict storage.Removal) {
 	for _, f := range verdict.Findings {
 		skipped := []requirement.ID{requirement.StorageDropStorageVersion, requirement.StorageDropStoredVersions, requirement.StorageDropRequests}
 		if f.Answer == storage.Safe || slices.Contains(skipped, f.Requirement) {

@@ -44,10 +44,10 @@ type judgement struct {
 
 // Judge says whether a version of a definition, both of which the inventory must have, can be dropped. Without requests, it does not
 // matter who still asks for the version.
-func Judge(inventory *Inventory, definition *Definition, version *Version, requests bool) Verdict {
+func Judge(inventory *Inventory, definition *Definition, version *Version, requests bool) Removal {
 	j := judgement{inventory, definition, version, requests}
-	verdict := Verdict{Definition: definition.Name, Version: version.Name, Answer: Safe}
-	for _, f := range []Finding{j.storage(), j.objects(), j.storedVersions(), j.managedFields(), j.ownerReferences(), j.requested()} {
+	verdict := Removal{Definition: definition.Name, Version: version.Name, Answer: Safe}
+	for _, f := range []Condition{j.storage(), j.objects(), j.storedVersions(), j.managedFields(), j.ownerReferences(), j.requested()} {
 		verdict.Findings = append(verdict.Findings, f)
 		if f.Answer == NotSafe || f.Answer == CannotTell && verdict.Answer == Safe {
 			verdict.Answer = f.Answer
@@ -56,8 +56,8 @@ func Judge(inventory *Inventory, definition *Definition, version *Version, reque
 	return verdict
 }
 
-func (j judgement) storage() Finding {
-	f := Finding{Requirement: requirement.StorageDropStorageVersion, Answer: Safe, Text: fmt.Sprintf("The storage version is %s.", j.definition.StorageVersion())}
+func (j judgement) storage() Condition {
+	f := Condition{Requirement: requirement.StorageDropStorageVersion, Answer: Safe, Text: fmt.Sprintf("The storage version is %s.", j.definition.StorageVersion())}
 	if j.version.Storage {
 		f.Answer = NotSafe
 		f.Text = j.version.Name + " is the storage version."
@@ -66,9 +66,9 @@ func (j judgement) storage() Finding {
 	return f
 }
 
-func (j judgement) objects() Finding {
+func (j judgement) objects() Condition {
 	d, v := j.definition, j.version
-	f := Finding{Requirement: requirement.StorageDropObjects, Kind: StoredObject, Count: v.Stored, First: v.First[StoredObject]}
+	f := Condition{Requirement: requirement.StorageDropObjects, Kind: StoredObject, Count: v.Stored, First: v.First[StoredObject]}
 	switch {
 	case v.Stored > 0:
 		f.Answer = NotSafe
@@ -148,9 +148,9 @@ func (b Basis) Words() string {
 	return string(b)
 }
 
-func (j judgement) storedVersions() Finding {
+func (j judgement) storedVersions() Condition {
 	d, v := j.definition, j.version
-	f := Finding{Requirement: requirement.StorageDropStoredVersions, Answer: Safe, Text: fmt.Sprintf("status.storedVersions is %s.", strings.Join(d.StoredVersions, ", "))}
+	f := Condition{Requirement: requirement.StorageDropStoredVersions, Answer: Safe, Text: fmt.Sprintf("status.storedVersions is %s.", strings.Join(d.StoredVersions, ", "))}
 	if !v.Listed {
 		return f
 	}
@@ -169,9 +169,9 @@ func (j judgement) storedVersions() Finding {
 	return f
 }
 
-func (j judgement) managedFields() Finding {
+func (j judgement) managedFields() Condition {
 	d, v := j.definition, j.version
-	f := Finding{Requirement: requirement.StorageDropManagedFields, Kind: ManagedFields, Count: v.ManagedFields, First: v.First[ManagedFields]}
+	f := Condition{Requirement: requirement.StorageDropManagedFields, Kind: ManagedFields, Count: v.ManagedFields, First: v.First[ManagedFields]}
 	switch {
 	case v.ManagedFields > 0:
 		f.Answer = NotSafe
@@ -185,9 +185,9 @@ func (j judgement) managedFields() Finding {
 	return f
 }
 
-func (j judgement) ownerReferences() Finding {
+func (j judgement) ownerReferences() Condition {
 	d, v := j.definition, j.version
-	f := Finding{Requirement: requirement.StorageDropOwnerReferences, Kind: OwnerReference, Count: v.OwnerReferences, First: v.First[OwnerReference]}
+	f := Condition{Requirement: requirement.StorageDropOwnerReferences, Kind: OwnerReference, Count: v.OwnerReferences, First: v.First[OwnerReference]}
 	gaps := slices.Concat(j.inventory.Gaps, d.Gaps)
 	switch {
 	case v.OwnerReferences > 0:
@@ -206,9 +206,9 @@ func (j judgement) ownerReferences() Finding {
 	return f
 }
 
-func (j judgement) requested() Finding {
+func (j judgement) requested() Condition {
 	d, v := j.definition, j.version
-	f := Finding{Requirement: requirement.StorageDropRequests, Answer: Safe}
+	f := Condition{Requirement: requirement.StorageDropRequests, Answer: Safe}
 	switch {
 	case !v.Served:
 		f.Text = v.Name + " is not served, so no client can request it."

@@ -154,16 +154,17 @@ const (
 	CannotTell Answer = "cannot tell"
 )
 
-// Verdict is the answer with its reasons.
-type Verdict struct {
+// Removal is whether a version can be removed from a definition. It is no requirement.Verdict: that objects are still stored at a version
+// speaks against nobody.
+type Removal struct {
 	Definition string    `json:"definition"`
 	Version    string    `json:"version"`
 	Answer     Answer    `json:"answer"`
-	Findings   []Finding `json:"findings"`
+	Findings   []Condition `json:"findings"`
 }
 
-// Finding is what became of one requirement.
-type Finding struct {
+// Condition is whether one requirement of a removal is met, and what stands in its way.
+type Condition struct {
 	Requirement requirement.ID `json:"requirement"`
 	Answer      Answer         `json:"answer"`
 	Text        string         `json:"text"` // what was found, and how that is known

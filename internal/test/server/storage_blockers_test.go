@@ -172,7 +172,7 @@ func TestStorageMetrics(t *testing.T) {
 	if err := c.change(deprecate("v1beta1")); err != nil {
 		t.Fatal(err)
 	}
-	look := func() (storage.Finding, *storage.Version) {
+	look := func() (storage.Condition, *storage.Version) {
 		inventory, d := c.inspect(storage.Options{})
 		return finding(t, storage.Judge(inventory, d, d.Version("v1beta1"), true), requirement.StorageDropRequests), d.Version("v1beta1")
 	}

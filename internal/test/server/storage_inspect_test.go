@@ -13,7 +13,7 @@ import (
 )
 
 // finding returns what became of a requirement.
-func finding(t *testing.T, v storage.Verdict, id requirement.ID) storage.Finding {
+func finding(t *testing.T, v storage.Removal, id requirement.ID) storage.Condition {
 	t.Helper()
 	for _, f := range v.Findings {
 		if f.Requirement == id {
@@ -21,11 +21,11 @@ func finding(t *testing.T, v storage.Verdict, id requirement.ID) storage.Finding
 		}
 	}
 	t.Fatalf("the verdict has no %s", id)
-	return storage.Finding{}
+	return storage.Condition{}
 }
 
 // blocked wants a verdict to have the answer, and exactly these requirements not to be met.
-func blocked(t *testing.T, v storage.Verdict, answer storage.Answer, want ...requirement.ID) {
+func blocked(t *testing.T, v storage.Removal, answer storage.Answer, want ...requirement.ID) {
 	t.Helper()
 	if v.Answer != answer {
 		t.Errorf("the answer is %q, want %q", v.Answer, answer)

@@ -268,7 +268,7 @@ func (c *crontabs) inspect(options storage.Options) (*storage.Inventory, *storag
 }
 
 // judge judges v1beta1.
-func (c *crontabs) judge(options storage.Options) storage.Verdict {
+func (c *crontabs) judge(options storage.Options) storage.Removal {
 	c.t.Helper()
 	inventory, d := c.inspect(options)
 	return storage.Judge(inventory, d, d.Version("v1beta1"), false)
