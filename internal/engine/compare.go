@@ -158,37 +158,21 @@ func seriesOfStages(stages []loadgen.Stage, control bool) []compare.Series {
 		if s.VoidReason != "" {
 			continue // it says nothing about anybody
 		}
-		for _, each := range []struct {
-			statistic, unit string
-			higherIsBetter  bool
-			value           float64
-		}{
-			{"min", "ms", false, s.Response.Min},
-			{"mean", "ms", false, s.Response.Mean},
-			{"p50", "ms", false, s.Response.P50},
-			{"p90", "ms", false, s.Response.P90},
-			{"p95", "ms", false, s.Response.P95},
-			{"p99", "ms", false, s.Response.P99},
-			{"p99.9", "ms", false, s.Response.P999},
-			{"p99.99", "ms", false, s.Response.P9999},
-			{"max", "ms", false, s.Response.Max},
-			{"requests/s", "1/s", true, s.RequestsPerSecond},
-			{"objects/s", "1/s", true, s.ObjectsPerSecond},
-		} {
+		for _, each := range statistics(s, config.Objectives{}) {
 			name := s.Name
 			if control {
 				name = "" // it is the same for all stages
 			}
-			key := [2]string{name, each.statistic}
+			key := [2]string{name, each.name}
 			at, found := places[key]
 			if !found {
 				at = len(all)
 				places[key] = at
 				all = append(all, compare.Series{
-					Stage: name, Statistic: each.statistic, Unit: each.unit, HigherIsBetter: each.higherIsBetter, Control: control,
+					Stage: name, Statistic: each.name, Unit: each.unit, HigherIsBetter: each.atLeast, Control: control,
 				})
 			}
-			all[at].Values = append(all[at].Values, each.value)
+			all[at].Values = append(all[at].Values, each.measured)
 		}
 	}
 	return all

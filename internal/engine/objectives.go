@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/crdconform/crdconform/config"
@@ -33,47 +34,44 @@ func goalOf(o config.Objectives) load.Goal {
 	return goal
 }
 
+// statistic is what is measured of a stage, and its objective.
+type statistic struct {
+	name, unit      string
+	atLeast         bool    // more of it is better
+	measured, limit float64 // no limit if 0
+}
+
+// statistics returns all statistics of a stage.
+func statistics(s loadgen.Stage, o config.Objectives) []statistic {
+	time := func(name string, measured float64, limit config.Duration) statistic {
+		return statistic{name, "ms", false, measured, float64(limit.Duration) / 1e6}
+	}
+	r := s.Response
+	return []statistic{
+		time("min", r.Min, config.Duration{}), time("mean", r.Mean, o.Mean), time("p50", r.P50, o.P50), time("p90", r.P90, o.P90), time("p95", r.P95, o.P95),
+		time("p99", r.P99, o.P99), time("p99.9", r.P999, o.P999), time("p99.99", r.P9999, o.P9999), time("max", r.Max, o.Max),
+		{"requests/s", "1/s", true, s.RequestsPerSecond, o.RequestsPerSecond},
+		{"objects/s", "1/s", true, s.ObjectsPerSecond, o.ObjectsPerSecond},
+	}
+}
+
 // judged compares the measurements of a stage with the objectives.
 func judged(o config.Objectives, s loadgen.Stage) []loadgen.Objective {
-	var all []loadgen.Objective
-	add := func(name, unit string, limit, measured float64) {
-		all = append(all, loadgen.Objective{Stage: s.Name, Repeat: s.Repeat, Name: name, Unit: unit, Limit: limit, Measured: measured, Met: measured <= limit})
-	}
-	for _, each := range []struct {
-		name     string
-		limit    config.Duration
-		measured float64
-	}{
-		{"mean", o.Mean, s.Response.Mean},
-		{"p50", o.P50, s.Response.P50},
-		{"p90", o.P90, s.Response.P90},
-		{"p95", o.P95, s.Response.P95},
-		{"p99", o.P99, s.Response.P99},
-		{"p99.9", o.P999, s.Response.P999},
-		{"p99.99", o.P9999, s.Response.P9999},
-		{"max", o.Max, s.Response.Max},
-	} {
-		if each.limit.Duration > 0 {
-			add(each.name, "ms", float64(each.limit.Duration)/float64(time.Millisecond), each.measured)
-		}
-	}
+	all := statistics(s, o)
 	if o.Errors != nil && s.Requests > 0 {
-		add("errors", "share", *o.Errors, float64(s.Failed)/float64(s.Requests))
+		at := slices.IndexFunc(all, func(one statistic) bool { return one.atLeast })
+		all = slices.Insert(all, at, statistic{"errors", "share", false, float64(s.Failed) / float64(s.Requests), *o.Errors})
 	}
-	for _, each := range []struct {
-		name            string
-		limit, measured float64
-	}{
-		{"requests/s", o.RequestsPerSecond, s.RequestsPerSecond},
-		{"objects/s", o.ObjectsPerSecond, s.ObjectsPerSecond},
-	} {
-		if each.limit > 0 {
-			all = append(all, loadgen.Objective{
-				Stage: s.Name, Repeat: s.Repeat, Name: each.name, Unit: "1/s", AtLeast: true, Limit: each.limit, Measured: each.measured, Met: each.measured >= each.limit,
+	var objectives []loadgen.Objective
+	for _, one := range all {
+		if one.limit > 0 || one.name == "errors" {
+			objectives = append(objectives, loadgen.Objective{
+				Stage: s.Name, Repeat: s.Repeat, Name: one.name, Unit: one.unit, AtLeast: one.atLeast, Limit: one.limit, Measured: one.measured,
+				Met: one.measured == one.limit || (one.measured > one.limit) == one.atLeast,
 			})
 		}
 	}
-	return append(all, presets(o.Presets, s)...)
+	return append(objectives, presets(o.Presets, s)...)
 }
 
 // presets returns the objectives of presets for a stage.
