@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/crdconform/crdconform/internal/kube"
+	"github.com/crdconform/crdconform/internal/history"
 	"github.com/crdconform/crdconform/internal/pause"
 )
 
@@ -78,13 +78,13 @@ func (st *stage) review(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	got := st.api.do(ctx, kube.Request{Method: http.MethodGet, Path: st.api.Path(st.readable(), st.things[0].name)})
-	if got.error != "" {
-		return nil, fmt.Errorf("reading an object: %s", got.text)
+	object, err := st.clients.Do(ctx, st.clients.Request(history.Read, st.readable(), st.things[0].name, "", nil))
+	if err != nil {
+		return nil, fmt.Errorf("reading an object: %w", err)
 	}
 	return json.Marshal(map[string]any{
 		"apiVersion": "apiextensions.k8s.io/" + st.conversion(nil).Webhook.ConversionReviewVersions[0], "kind": "ConversionReview",
-		"request": map[string]any{"uid": uuid.NewString(), "desiredAPIVersion": st.api.Group + "/" + other, "objects": []json.RawMessage{got.body}},
+		"request": map[string]any{"uid": uuid.NewString(), "desiredAPIVersion": st.clients.Group + "/" + other, "objects": []json.RawMessage{object}},
 	})
 }
 

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"net/url"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/fleet"
 	"github.com/crdconform/crdconform/internal/history"
 	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/pause"
@@ -47,9 +47,9 @@ type thing struct {
 	fixed   bool   // it is never written
 }
 
-// fleet is the clients at work, as long as a scenario lasts.
-type fleet struct {
-	*api
+// crew is the clients at work, as long as a scenario lasts.
+type crew struct {
+	*fleet.Clients
 
 	record   *record.Recorder
 	versions []string
@@ -68,13 +68,13 @@ func clientsFor(rate float64, versions int) int {
 }
 
 // start puts the clients to work: at each version some that read, patch, apply, update, list and watch.
-func (f *fleet) start(ctx context.Context, rate float64) {
+func (f *crew) start(ctx context.Context, rate float64) {
 	ctx, f.stop = context.WithCancel(ctx)
 	n := clientsFor(rate, len(f.versions))
 	period := time.Duration(float64(n) / rate * float64(time.Second))
 	mine := f.shares(n)
 	for i := range n {
-		c := &client{fleet: f, id: i, version: f.versions[i%len(f.versions)], random: rand.New(rand.NewPCG(f.seed, uint64(i))), mine: mine[i]}
+		c := &client{crew: f, id: i, version: f.versions[i%len(f.versions)], random: rand.New(rand.NewPCG(f.seed, uint64(i))), mine: mine[i]}
 		do := c.get
 		switch role := i / len(f.versions) % ten; {
 		case len(c.mine) == 0:
@@ -85,19 +85,19 @@ func (f *fleet) start(ctx context.Context, rate float64) {
 		case role < writers:
 			do = c.update
 		}
-		f.working.Go(func() { c.pace(ctx, period, time.Duration(i)*period/time.Duration(n), do) })
+		f.working.Go(func() { fleet.Pace(ctx, period, time.Duration(i)*period/time.Duration(n), do) })
 	}
 	for i, version := range f.versions {
-		lister := &client{fleet: f, id: n + 2*i, version: version}
+		lister := &client{crew: f, id: n + 2*i, version: version}
 		f.working.Go(func() { lister.lists(ctx) })
-		watcher := &client{fleet: f, id: n + 2*i + 1, version: version}
+		watcher := &client{crew: f, id: n + 2*i + 1, version: version}
 		f.working.Go(func() { watcher.watches(ctx) })
 	}
 	f.working.Go(func() { f.lag(ctx) })
 }
 
 // shares gives each client that writes objects of its version that nobody else writes: then one order of the writes explains what all see.
-func (f *fleet) shares(clients int) [][]thing {
+func (f *crew) shares(clients int) [][]thing {
 	mine := make([][]thing, clients)
 	for v, version := range f.versions {
 		var sharing []int
@@ -119,13 +119,13 @@ func (f *fleet) shares(clients int) [][]thing {
 }
 
 // end stops the clients, and waits until they have stopped.
-func (f *fleet) end() {
+func (f *crew) end() {
 	f.stop()
 	f.working.Wait()
 }
 
 // lag records how late timers are.
-func (f *fleet) lag(ctx context.Context) {
+func (f *crew) lag(ctx context.Context) {
 	due := f.record.Now()
 	for {
 		due += lagEvery
@@ -140,7 +140,7 @@ func (f *fleet) lag(ctx context.Context) {
 
 // client is one of them.
 type client struct {
-	*fleet
+	*crew
 
 	id      int
 	version string
@@ -150,51 +150,59 @@ type client struct {
 	read    []byte // the object to update next, as it was read; nil until it has been
 }
 
-// pace does something again and again, at its own pace. What was due while it waited for an answer is left out.
-func (c *client) pace(ctx context.Context, period, offset time.Duration, do func(context.Context)) {
-	for due := time.Now().Add(offset); ; due = due.Add(period) {
-		now := time.Now()
-		if due.Before(now) {
-			due = now
-		}
-		if pause.For(ctx, due.Sub(now)) != nil {
-			return
-		}
-		do(ctx)
-	}
-}
-
 // needsNothing reports whether requests of the client need no conversion.
 func (c *client) needsNothing() bool { return c.version == c.storage }
 
-// operation is a request about one object, which it returns; nil if it failed.
-func (c *client) operation(ctx context.Context, verb record.Verb, t thing, value string, q kube.Request) []byte {
-	o := record.Operation{Client: c.id, Verb: verb, Object: c.key(t.name), Version: c.version, Storage: c.needsNothing(), Written: value, Call: c.record.Now()}
-	got := c.do(ctx, q)
-	o.Return, o.Code, o.Error, o.Text, o.Outcome = c.record.Now(), got.code, got.error, got.text, got.outcome(value != "")
-	if got.error == "" {
-		s, err := object(got.body)
+// operation makes a request about one object and returns its answer; nil if it failed.
+func (c *client) operation(ctx context.Context, kind history.Kind, t thing, value string, body []byte) []byte {
+	verb, manager := record.Verb(kind), "crdconform-"+string(kind)
+	if kind == history.Read {
+		verb, manager = record.Get, ""
+	}
+	o := c.started(verb)
+	o.Object, o.Written = c.Key(t.name), value
+	raw, err := c.Do(ctx, c.Request(kind, c.version, t.name, manager, body))
+	got := c.finish(&o, kind, err)
+	if err == nil {
+		s, err := sees(c.Clients, raw)
 		if err != nil {
-			o.Error, o.Text, o.Outcome = record.Other, err.Error(), answer{error: record.Other}.outcome(value != "")
+			o.Error, o.Text, o.Outcome = record.Other, err.Error(), fleet.Outcome(kind, err)
 		} else {
 			o.Seen, o.Digest = &s.state, s.digest
 		}
 	}
-	if got.error == record.Canceled && value == "" {
+	if got.error == record.Canceled && kind == history.Read {
 		return nil // it says nothing
 	}
 	c.record.Operation(o)
 	if o.Error != "" {
 		return nil
 	}
-	return got.body
+	return raw
+}
+
+// started returns an operation that begins now.
+func (c *client) started(verb record.Verb) record.Operation {
+	return record.Operation{Client: c.id, Verb: verb, Version: c.version, Storage: c.needsNothing(), Call: c.record.Now()}
+}
+
+// finish ends an operation with what came of its request.
+func (c *client) finish(o *record.Operation, kind history.Kind, err error) answer {
+	got := answered(err)
+	// An API server fills its cache anew, since its definition was changed or it was restarted, and has a client begin again: no webhook
+	// is to blame for that.
+	if c.storage == "" && got.error == record.Throttled && (o.Verb == record.List || o.Verb == record.Watch) {
+		got.error = record.Expired
+	}
+	o.Return, o.Code, o.Error, o.Text, o.Outcome = c.record.Now(), got.code, got.error, got.text, fleet.Outcome(kind, err)
+	return got
 }
 
 func (c *client) get(ctx context.Context) { c.look(ctx, c.things[c.random.IntN(len(c.things))]) }
 
 // look gets an object.
 func (c *client) look(ctx context.Context, t thing) []byte {
-	return c.operation(ctx, record.Get, t, "", kube.Request{Method: http.MethodGet, Path: c.Path(c.version, t.name)})
+	return c.operation(ctx, history.Read, t, "", nil)
 }
 
 // next returns the object to write next, and the value.
@@ -205,20 +213,12 @@ func (c *client) next() (thing, string) {
 
 func (c *client) patch(ctx context.Context) {
 	t, value := c.next()
-	c.operation(ctx, record.Patch, t, value, kube.Request{
-		Method: http.MethodPatch, Path: c.Path(c.version, t.name), Query: url.Values{"fieldManager": {"crdconform-patch"}}, ContentType: kube.TypeMerge, Body: annotating(value),
-	})
+	c.operation(ctx, history.Patch, t, value, c.Marking(value))
 }
 
 func (c *client) apply(ctx context.Context) {
 	t, value := c.next()
-	body, _ := json.Marshal(map[string]any{ // of strings only
-		"apiVersion": c.Group + "/" + c.version, "kind": c.kind,
-		"metadata": map[string]any{"name": t.name, "annotations": map[string]any{written: value}},
-	})
-	c.operation(ctx, record.Apply, t, value, kube.Request{
-		Method: http.MethodPatch, Path: c.Path(c.version, t.name), Query: url.Values{"fieldManager": {"crdconform-apply"}, "force": {"true"}}, ContentType: kube.TypeApply, Body: body,
-	})
+	c.operation(ctx, history.Apply, t, value, c.Applied(c.version, t.name, "", value))
 }
 
 // update writes back an object that was read the last time, with another value, or reads the one to write the next time.
@@ -228,14 +228,12 @@ func (c *client) update(ctx context.Context) {
 		return
 	}
 	t, value := c.next()
-	body, err := rewritten(c.read, value)
+	body, err := c.Rewritten(c.read, value)
 	c.read = nil
 	if err != nil {
 		return // the record has the answer, which is no object
 	}
-	c.operation(ctx, record.Update, t, value, kube.Request{
-		Method: http.MethodPut, Path: c.Path(c.version, t.name), Query: url.Values{"fieldManager": {"crdconform-update"}}, ContentType: "application/json", Body: body,
-	})
+	c.operation(ctx, history.Update, t, value, body)
 }
 
 // lists lists all objects again and again, in two pages.
@@ -247,13 +245,12 @@ func (c *client) lists(ctx context.Context) {
 		if continues != "" {
 			query.Set("continue", continues)
 		}
-		o := record.Operation{Client: c.id, Verb: record.List, Version: c.version, Storage: c.needsNothing(), Call: c.record.Now()}
-		got := c.again(c.do(ctx, kube.Request{Method: http.MethodGet, Path: c.Path(c.version), Query: query}))
-		o.Return, o.Code, o.Error, o.Text, o.Outcome = c.record.Now(), got.code, got.error, got.text, got.outcome(false)
+		o := c.started(record.List)
+		body, err := c.Do(ctx, kube.Request{Path: c.Path(c.version), Query: query})
+		got := c.finish(&o, history.Read, err)
 		continues = got.continues
-		if got.error == "" {
-			var err error
-			if continues, err = c.items(&o, got.body); err != nil {
+		if err == nil {
+			if continues, err = c.items(&o, body); err != nil {
 				o.Error, o.Text, o.Outcome = record.Other, err.Error(), history.Refused
 			}
 		}
@@ -263,20 +260,11 @@ func (c *client) lists(ctx context.Context) {
 	}
 }
 
-// again takes an API server that fills its cache anew, since its definition was changed or it was restarted, for one that has a client
-// begin again: no webhook is to blame for that.
-func (c *client) again(got answer) answer {
-	if c.storage == "" && got.error == record.Throttled {
-		got.error = record.Expired
-	}
-	return got
-}
-
 // items takes the items of a list, and returns where it continues.
 func (c *client) items(o *record.Operation, body []byte) (string, error) {
-	var l list
-	if err := json.Unmarshal(body, &l); err != nil {
-		return "", fmt.Errorf("the answer is not a list: %w", err)
+	l, err := fleet.Listed[json.RawMessage](body)
+	if err != nil {
+		return "", err
 	}
 	o.Items = len(l.Items)
 	for _, item := range l.Items {
@@ -290,6 +278,6 @@ func (c *client) items(o *record.Operation, body []byte) (string, error) {
 }
 
 func (c *client) sight(raw []byte) (record.Sight, error) {
-	s, err := object(raw)
-	return record.Sight{Object: c.key(s.name), Digest: s.digest}, err
+	s, err := sees(c.Clients, raw)
+	return record.Sight{Object: s.key, Digest: s.digest}, err
 }

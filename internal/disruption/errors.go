@@ -13,16 +13,34 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/fleet"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
-// broken is a request without an answer.
-func broken(ctx context.Context, err error) answer {
+// answer is what a client was answered.
+type answer struct {
+	code  int // 0 if there was none
+	error record.Error
+	text  string // of the error
+
+	// continues is where the list goes on after its snapshot has expired.
+	continues string
+}
+
+// answered is the answer that an error of a request means.
+func answered(err error) answer {
+	if err == nil {
+		return answer{code: http.StatusOK}
+	}
+	if refused, is := errors.AsType[*kube.RefusedError](err); is {
+		return answer{code: refused.Code, error: refusalKind(refused), text: refused.Status.Message, continues: refused.Status.Continue}
+	}
 	kind := textKind(err.Error(), record.Other)
 	timeout := net.Error(nil)
 	switch {
-	case errors.Is(context.Cause(ctx), context.Canceled):
+	case errors.Is(err, context.Canceled):
 		kind = record.Canceled
-	case errors.Is(context.Cause(ctx), context.DeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		kind = record.Timeout
 	case errors.Is(err, syscall.ECONNREFUSED):
 		kind = record.Refused
@@ -33,10 +51,11 @@ func broken(ctx context.Context, err error) answer {
 }
 
 // refusalKind is the kind of error that an API server answered with.
-func refusalKind(code int, status metav1.Status) record.Error {
-	switch code {
+func refusalKind(refused *kube.RefusedError) record.Error {
+	status := refused.Status
+	switch refused.Code {
 	case http.StatusNotFound:
-		if status.Details == nil || status.Details.Name == "" { // it is the resource that the API server does not know, or not yet
+		if fleet.Unserved(refused) {
 			return record.Unavailable
 		}
 		return record.NotThere
@@ -54,7 +73,7 @@ func refusalKind(code int, status metav1.Status) record.Error {
 		}
 		return record.Conflict
 	}
-	if code < http.StatusInternalServerError {
+	if refused.Code < http.StatusInternalServerError {
 		return record.Rejected
 	}
 	if _, called, is := strings.Cut(status.Message, "conversion webhook for "); is {

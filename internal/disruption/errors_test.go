@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // TestRefusalKind distinguishes what happened on the way to a webhook from what the webhook says, whatever that quotes.
@@ -27,7 +28,7 @@ func TestRefusalKind(t *testing.T) {
 		"etcdserver: request timed out":                        record.Internal,
 		"dial tcp 127.0.0.1:2379: connect: connection refused": record.Refused,
 	} {
-		if got := refusalKind(http.StatusInternalServerError, metav1.Status{Message: text}); got != want {
+		if got := refusalKind(&kube.RefusedError{Code: http.StatusInternalServerError, Status: metav1.Status{Message: text}}); got != want {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,9 +17,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/fleet"
 	"github.com/crdconform/crdconform/internal/history"
 	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/pause"
@@ -65,7 +64,7 @@ type lab struct {
 
 	cluster  cluster.Cluster
 	server   Server // nil where the webhook runs as pods
-	api      *api
+	clients  *fleet.Clients
 	name     string   // of the definition
 	versions []string // that are served
 	storage  string   // version
@@ -90,8 +89,8 @@ func newLab(p *Plan, c cluster.Cluster, dir string) (*lab, error) {
 		return nil, err
 	}
 	l.definitions, l.owned.Client = clients.Definitions, clients.Objects
-	l.api, err = newAPI(c.Config(), p.Definition)
-	return l, err
+	l.clients = fleet.New(clients.Once, p.Definition, namespace, written, patience)
+	return l, nil
 }
 
 func portOf(address string) (int, error) {
@@ -166,12 +165,14 @@ func (l *lab) convertBy(ctx context.Context, ca []byte) error {
 
 // settled waits until an object can be read at every version for a moment without a failure.
 func (l *lab) settled(ctx context.Context) error {
-	var last answer
+	var last error
 	var since time.Time
-	err := wait.PollUntilContextTimeout(ctx, effectPoll, kube.Effect, true, func(ctx context.Context) (bool, error) {
+	within, cancel := context.WithTimeout(ctx, kube.Effect)
+	defer cancel()
+	err := kube.Until(within, effectPoll, func(ctx context.Context) (bool, error) {
 		for _, version := range l.versions {
 			for _, t := range l.things[:min(2, len(l.things))] {
-				if last = l.api.do(ctx, kube.Request{Method: http.MethodGet, Path: l.api.Path(version, t.name)}); last.error != "" {
+				if _, last = l.clients.Do(ctx, l.clients.Request(history.Read, version, t.name, "", nil)); last != nil {
 					since = time.Time{}
 					return false, nil
 				}
@@ -182,8 +183,8 @@ func (l *lab) settled(ctx context.Context) error {
 		}
 		return time.Since(since) >= settleQuiet, nil
 	})
-	if err != nil && ctx.Err() == nil && last.error != "" {
-		return fmt.Errorf("the objects cannot be read at every version while nothing is disrupted: %s", last.text)
+	if err != nil && ctx.Err() == nil && last != nil {
+		return fmt.Errorf("the objects cannot be read at every version while nothing is disrupted: %w", last)
 	}
 	return err
 }
@@ -235,31 +236,26 @@ func (l *lab) try(ctx context.Context, sample *unstructured.Unstructured, t thin
 
 // create creates an object, writes it once, so that what a conversion loses is lost already, and reads it at every version.
 func (l *lab) create(ctx context.Context, sample *unstructured.Unstructured, t thing) error {
-	o := sample.DeepCopy()
-	o.Object["metadata"] = map[string]any{}
-	o.SetName(t.name)
-	o.SetLabels(sample.GetLabels())
-	o.SetAnnotations(map[string]string{written: "created"})
-	body, err := o.MarshalJSON()
+	body, err := l.clients.Copy(sample, t.name, "created").MarshalJSON()
 	if err != nil {
 		return err
 	}
 	asks := []kube.Request{
-		{Method: http.MethodPost, Path: l.api.Path(t.version), ContentType: "application/json", Body: body},
-		{Method: http.MethodPatch, Path: l.api.Path(t.version, t.name), ContentType: kube.TypeMerge, Body: annotating("seeded")},
+		l.clients.Request(history.Create, t.version, t.name, "", body),
+		l.clients.Request(history.Patch, t.version, t.name, "", l.clients.Marking("seeded")),
 	}
 	for _, version := range l.versions {
-		asks = append(asks, kube.Request{Method: http.MethodGet, Path: l.api.Path(version, t.name)})
+		asks = append(asks, l.clients.Request(history.Read, version, t.name, "", nil))
 	}
 	for i, q := range asks {
-		got := l.api.do(ctx, q)
-		if got.error == "" {
+		_, err := l.clients.Do(ctx, q)
+		if err == nil {
 			continue
 		}
 		if i > 0 { // it is there, and not to be listed
-			l.api.do(context.WithoutCancel(ctx), kube.Request{Method: http.MethodDelete, Path: l.api.Path(t.version, t.name)})
+			_, _ = l.clients.Do(context.WithoutCancel(ctx), l.clients.Request(history.Delete, t.version, t.name, "", nil))
 		}
-		return fmt.Errorf("%s %s: %s", q.Method, q.Path, got.text)
+		return fmt.Errorf("%s: %w", q, err)
 	}
 	l.things = append(l.things, t)
 	return nil
@@ -267,21 +263,21 @@ func (l *lab) create(ctx context.Context, sample *unstructured.Unstructured, t t
 
 // before returns what is there at the beginning of a scenario.
 func (l *lab) before(ctx context.Context) (map[string]history.State, error) {
-	got := l.api.do(ctx, kube.Request{Method: http.MethodGet, Path: l.api.Path(l.readable())})
-	if got.error != "" {
-		return nil, fmt.Errorf("listing the objects: %s", got.text)
+	body, err := l.clients.Do(ctx, kube.Request{Path: l.clients.Path(l.readable())})
+	if err != nil {
+		return nil, fmt.Errorf("listing the objects: %w", err)
 	}
-	var all list
-	if err := json.Unmarshal(got.body, &all); err != nil {
+	all, err := fleet.Listed[json.RawMessage](body)
+	if err != nil {
 		return nil, err
 	}
 	states := map[string]history.State{}
 	for _, item := range all.Items {
-		s, err := object(item)
+		s, err := sees(l.clients, item)
 		if err != nil {
 			return nil, err
 		}
-		states[l.api.key(s.name)] = s.state
+		states[s.key] = s.state
 	}
 	return states, nil
 }

@@ -38,7 +38,7 @@ func (l *lab) labelled(m metav1.ObjectMeta) metav1.ObjectMeta {
 
 // createNamespace creates a namespace for the objects in a cluster that others may use.
 func (l *lab) createNamespace(ctx context.Context) error {
-	if l.Run == "" || l.api.Namespace == "" {
+	if l.Run == "" || l.clients.Namespace == "" {
 		return nil
 	}
 	namespaces := corev1.SchemeGroupVersion.WithResource("namespaces")
@@ -50,7 +50,7 @@ func (l *lab) createNamespace(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("creating the namespace %s: %w", name, err)
 	}
-	l.api.Namespace = name
+	l.clients.Namespace = name
 	l.owned.Add(kube.Object{Kind: namespace.GroupVersionKind(), Resource: namespaces, Name: name, UID: created.GetUID()})
 	return nil
 }

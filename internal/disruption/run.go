@@ -51,7 +51,7 @@ func Run(ctx context.Context, p *Plan, c cluster.Cluster, dir string, header rec
 	if err != nil {
 		return err
 	}
-	defer l.api.Close()
+	defer l.clients.Close()
 	defer func() { err = errors.Join(err, l.removeOwned(ctx)) }()
 	if err = l.prepare(ctx); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (l *lab) run(ctx context.Context, s *Scenario, header record.Header) (_ *re
 	header.Definition = record.Definition{Name: l.name, Versions: l.versions, Storage: l.storage}
 	header.Rate, header.Limit = l.Rate, l.Limit
 	st.record = record.New(header)
-	f := &fleet{api: l.api, record: st.record, versions: l.versions, storage: l.storage, things: l.things, run: strconv.Itoa(int(l.port)), seed: l.Seed}
+	f := &crew{Clients: l.clients, record: st.record, versions: l.versions, storage: l.storage, things: l.things, run: strconv.Itoa(int(l.port)), seed: l.Seed}
 	if s.affects {
 		f.storage = ""
 	}
@@ -254,9 +254,9 @@ func (st *stage) recovered(ctx context.Context) (bool, error) {
 
 // lookAtAll reads each object once more at each version, so that no write is lost unseen. A webhook that has recovered and does not convert
 // them in the end violates the requirement.
-func (st *stage) lookAtAll(ctx context.Context, f *fleet) error {
+func (st *stage) lookAtAll(ctx context.Context, f *crew) error {
 	for i, version := range st.versions {
-		c := &client{fleet: f, id: -1 - i, version: version}
+		c := &client{crew: f, id: -1 - i, version: version}
 		failed := 0 // in a row
 		for _, t := range st.things {
 			if c.look(ctx, t) != nil {

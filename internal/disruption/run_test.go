@@ -13,6 +13,8 @@ import (
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/fleet"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // TestLookAtAll gives up at a version at which several objects in a row cannot be read, as each may take as long as API servers wait.
@@ -37,19 +39,20 @@ func TestLookAtAll(t *testing.T) {
 			}
 			fmt.Fprint(w, `{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": {"name": "a"}}`)
 		}))
-		a, err := newAPI(&rest.Config{Host: server.URL}, fixtures.Webhook.New())
+		once, err := kube.NewOnce(&rest.Config{Host: server.URL})
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &lab{Plan: &Plan{}, api: a, versions: []string{"v1beta1", "v1"}}
+		clients := fleet.New(once, fixtures.Webhook.New(), namespace, written, patience)
+		l := &lab{Plan: &Plan{}, clients: clients, versions: []string{"v1beta1", "v1"}}
 		for n := range 10 {
 			l.things = append(l.things, thing{name: strconv.Itoa(n)})
 		}
 		st := &stage{lab: l, record: record.New(record.Header{})}
-		if err = st.lookAtAll(t.Context(), &fleet{api: a, record: st.record, versions: l.versions, things: l.things}); err != nil {
+		if err = st.lookAtAll(t.Context(), &crew{Clients: clients, record: st.record, versions: l.versions, things: l.things}); err != nil {
 			t.Error(err)
 		}
-		a.Close()
+		once.Close()
 		server.Close()
 		if found := Violations(st.record.History()); asked.Load() != test.asked || len(found) != test.violate {
 			t.Errorf("%s: asked %d times, want %d; %q", test.name, asked.Load(), test.asked, found)

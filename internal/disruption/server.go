@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdconform/crdconform/internal/kube"
+	"github.com/crdconform/crdconform/internal/history"
 	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -108,14 +107,13 @@ func describe(crd *apiextensionsv1.CustomResourceDefinition, changed bool) {
 
 // rewrite writes all objects that are written at all, so that they are stored at the storage version again.
 func (st *stage) rewrite(ctx context.Context) error {
-	body := annotating(fmt.Sprintf("rewritten-%d", st.port))
+	body := st.clients.Marking(fmt.Sprintf("rewritten-%d", st.port))
 	for _, t := range st.things {
 		if t.fixed {
 			continue
 		}
-		got := st.api.do(ctx, kube.Request{Method: http.MethodPatch, Path: st.api.Path(t.version, t.name), ContentType: kube.TypeMerge, Body: body})
-		if got.error != "" {
-			return fmt.Errorf("writing %s at the storage version: %s", t.name, got.text)
+		if _, err := st.clients.Do(ctx, st.clients.Request(history.Patch, t.version, t.name, "", body)); err != nil {
+			return fmt.Errorf("writing %s at the storage version: %w", t.name, err)
 		}
 	}
 	return nil

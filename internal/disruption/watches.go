@@ -2,17 +2,9 @@ package disruption
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"net/http"
-	"net/url"
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
-	"github.com/crdconform/crdconform/internal/kube"
+	"github.com/crdconform/crdconform/internal/history"
 	"github.com/crdconform/crdconform/internal/pause"
 )
 
@@ -25,54 +17,31 @@ func (c *client) watches(ctx context.Context) {
 }
 
 func (c *client) watch(ctx context.Context) {
-	o := record.Operation{Client: c.id, Verb: record.Watch, Version: c.version, Storage: c.needsNothing(), Call: c.record.Now()}
-	opening, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	response, got := c.openWatch(opening, cancel)
-	got = c.again(got)
-	o.Return, o.Code, o.Error, o.Text, o.Outcome = c.record.Now(), got.code, got.error, got.text, got.outcome(false)
+	o := c.started(record.Watch)
+	w, err := c.Watch(ctx, c.version, "")
+	got := c.finish(&o, history.Read, err)
 	if got.error == record.Canceled {
 		return
 	}
 	c.record.Operation(o)
-	if response == nil {
+	if err != nil {
 		return
 	}
-	defer response.Body.Close()
+	defer w.Close()
 	c.event(record.WatchEvent{State: record.Opened})
-	decoder := json.NewDecoder(response.Body)
 	for {
-		var event struct {
-			Type   watch.EventType `json:"type"`
-			Object json.RawMessage `json:"object"`
-		}
-		if err := decoder.Decode(&event); err != nil {
-			c.ended(ctx, broken(ctx, err))
+		object, err := w.Next()
+		if err != nil {
+			c.ended(ctx, answered(err))
 			return
 		}
-		switch event.Type {
-		case watch.Bookmark:
-		case watch.Error:
-			var status metav1.Status
-			_ = json.Unmarshal(event.Object, &status) // what is no status has no code
-			c.ended(ctx, answer{code: int(status.Code), error: refusalKind(int(status.Code), status), text: status.Message})
+		sight, err := c.sight(object)
+		if err != nil {
+			c.ended(ctx, answer{error: record.Other, text: err.Error()})
 			return
-		default:
-			sight, err := c.sight(event.Object)
-			if err != nil {
-				c.ended(ctx, answer{error: record.Other, text: err.Error()})
-				return
-			}
-			c.event(record.WatchEvent{State: record.Seen, Sight: &sight})
 		}
+		c.event(record.WatchEvent{State: record.Seen, Sight: &sight})
 	}
-}
-
-// openWatch opens a watch, and gives up if there is no answer in time. What comes after the answer may take as long as it likes.
-func (c *client) openWatch(ctx context.Context, cancel context.CancelCauseFunc) (*http.Response, answer) {
-	timer := time.AfterFunc(patience, func() { cancel(fmt.Errorf("no answer within %s: %w", patience, context.DeadlineExceeded)) })
-	defer timer.Stop()
-	return c.open(ctx, kube.Request{Method: http.MethodGet, Path: c.Path(c.version), Query: url.Values{"watch": {"true"}}})
 }
 
 func (c *client) event(w record.WatchEvent) {

@@ -129,20 +129,20 @@ func after[T any, O interface {
 	metav1.Object
 }](items []T, key string, trim bool) (left []T, last string) {
 	if n := len(items); n > 0 {
-		last = keyOf(O(&items[n-1]))
+		last = Key(O(&items[n-1]).GetNamespace(), O(&items[n-1]).GetName())
 	}
 	if trim {
-		items = items[sort.Search(len(items), func(i int) bool { return keyOf(O(&items[i])) > key }):]
+		items = items[sort.Search(len(items), func(i int) bool { return Key(O(&items[i]).GetNamespace(), O(&items[i]).GetName()) > key }):]
 	}
 	return items, last
 }
 
-// keyOf returns the key of an object, by which API servers list.
-func keyOf(object metav1.Object) string {
-	if object.GetNamespace() == "" {
-		return object.GetName()
+// Key returns the key of an object, by which API servers list.
+func Key(namespace, name string) string {
+	if namespace == "" {
+		return name
 	}
-	return object.GetNamespace() + "/" + object.GetName()
+	return namespace + "/" + name
 }
 
 // Each calls visit with each page.

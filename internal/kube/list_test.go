@@ -109,7 +109,7 @@ func TestPager(t *testing.T) {
 			}
 			err := p.Each(t.Context(), func(page *unstructured.UnstructuredList) error {
 				for i := range page.Items {
-					came = append(came, keyOf(&page.Items[i]))
+					came = append(came, Key(page.Items[i].GetNamespace(), page.Items[i].GetName()))
 				}
 				return nil
 			})

@@ -39,7 +39,11 @@ func NewOnce(config *rest.Config) (*Once, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Once{client, strings.TrimSuffix(config.Host, "/")}, nil
+	host, _, err := rest.DefaultServerUrlFor(config) // that of a kubeconfig may have no scheme
+	if err != nil {
+		return nil, err
+	}
+	return &Once{client, strings.TrimSuffix(host.String(), "/")}, nil
 }
 
 // HTTP returns the client that the requests are made with.
@@ -57,6 +61,9 @@ type Request struct {
 	ContentType string // of the body; JSON if empty
 	Body        []byte
 }
+
+// String returns what is asked, in short.
+func (q Request) String() string { return cmp.Or(q.Method, http.MethodGet) + " " + q.Path }
 
 // RefusedError is a response that is no success.
 type RefusedError struct {
@@ -143,6 +150,9 @@ func ResourceOf(crd *apiextensionsv1.CustomResourceDefinition, namespace string)
 	}
 	return r
 }
+
+// Key returns the key of an object of a name.
+func (r Resource) Key(name string) string { return Key(r.Namespace, name) }
 
 // Path returns the path of the objects at a version or, with a name, of one of them or a subresource of it.
 func (r Resource) Path(version string, name ...string) string {

@@ -21,6 +21,8 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fleet"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/loadgen"
 )
@@ -138,7 +140,8 @@ type run struct {
 	served     []string // versions, the storage version first
 	definition *apiextensionsv1.CustomResourceDefinition
 	proxy      *proxy
-	api        *api
+	clients    *fleet.Clients
+	crds       kube.Definitions
 	templates  []template
 	minor      string        // of Kubernetes
 	unreadable error         // why the metrics cannot be read; nil until that failed
@@ -197,7 +200,7 @@ func (r *run) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.proxy.close()) }()
-	defer r.api.once.Close()
+	defer r.clients.Close()
 	if err = r.install(ctx); err != nil {
 		return err
 	}
@@ -249,11 +252,12 @@ func (r *run) connect(ctx context.Context) error {
 			r.served = append(r.served, v.Name)
 		}
 	}
-	var err error
-	if r.api, err = newAPI(r.Cluster.Config(), r.Definition.CRD, namespace, r.Settings.RequestTimeout); err != nil {
+	clients, err := kube.Connect(r.Cluster.Config())
+	if err != nil {
 		return err
 	}
-	version, err := r.api.documents.ServerVersion()
+	r.clients, r.crds = fleet.New(clients.Once, r.Definition.CRD, namespace, mark, r.Settings.RequestTimeout), clients.Definitions
+	version, err := clients.Discovery.ServerVersion()
 	if err != nil {
 		return fmt.Errorf("asking the %s cluster for its version: %w", r.Cluster.Name(), err)
 	}

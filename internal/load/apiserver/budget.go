@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -74,7 +73,7 @@ func (r *run) warm(ctx context.Context) error {
 	still := r.step("waiting until the API server has filled its cache")
 	for _, version := range r.served {
 		for {
-			_, err := r.api.list(ctx, kube.Request{Path: r.api.Path(version)})
+			_, err := r.list(ctx, kube.Request{Path: r.clients.Path(version)})
 			if err == nil {
 				break
 			}
@@ -113,7 +112,7 @@ func (r *run) settle(ctx context.Context) {
 	defer cancel()
 	for _, version := range r.served {
 		// What fails here fails where it is measured.
-		_, _ = r.api.list(ctx, nothing(r, version))
+		_, _ = r.list(ctx, nothing(r, version))
 	}
 	for ctx.Err() == nil && !r.proxy.quiet(still) {
 		_ = pause.For(ctx, still/2)
@@ -122,7 +121,7 @@ func (r *run) settle(ctx context.Context) {
 
 // nothing is a request for a list of an object that is not there.
 func nothing(r *run, version string) kube.Request {
-	return kube.Request{Path: r.api.Path(version), Query: url.Values{"fieldSelector": {"metadata.name=crdconform-none"}}}
+	return kube.Request{Path: r.clients.Path(version), Query: url.Values{"fieldSelector": {"metadata.name=crdconform-none"}}}
 }
 
 // bounded compares a number of calls with the bound.
@@ -202,7 +201,7 @@ func (b *budgeted) clean(ctx context.Context) error {
 	var errs []error
 	var left []string
 	for _, name := range b.names {
-		if err := b.api.delete(ctx, b.storage, name); err != nil && kube.StatusOf(err) != http.StatusNotFound {
+		if err := b.delete(ctx, b.storage, name); err != nil && kube.StatusOf(err) != http.StatusNotFound {
 			errs, left = append(errs, fmt.Errorf("deleting %s: %w", name, err)), append(left, name)
 		}
 	}
@@ -220,7 +219,7 @@ func (b *budgeted) name() string {
 
 // fresh creates an object at the storage version, which only that is known of.
 func (b *budgeted) fresh(ctx context.Context) (*unstructured.Unstructured, error) {
-	return b.api.create(ctx, b.labelled(b.templates[0].at(b.run, b.storage, b.name())))
+	return b.make(ctx, b.labelled(b.templates[0].at(b.run, b.storage, b.name())))
 }
 
 // labelled gives an object the label by which it is deleted with others.
@@ -240,12 +239,12 @@ func (b *budgeted) existing(ctx context.Context) (*unstructured.Unstructured, er
 	if err != nil {
 		return nil, err
 	}
-	return b.api.get(ctx, b.version, created.GetName())
+	return b.get(ctx, b.version, created.GetName())
 }
 
 // single makes a request of the response to which nothing is needed.
 func (b *budgeted) single(ctx context.Context, q kube.Request) (int, error) {
-	_, err := b.api.do(ctx, q)
+	_, err := b.clients.Do(ctx, q)
 	return 1, err
 }
 
@@ -253,7 +252,7 @@ func (b *budgeted) single(ctx context.Context, q kube.Request) (int, error) {
 func (b *budgeted) everything(ctx context.Context, q kube.Request) (int, error) {
 	n := 0
 	for {
-		page, err := b.api.list(ctx, q)
+		page, err := b.list(ctx, q)
 		if err != nil {
 			return 0, err
 		}
@@ -267,9 +266,4 @@ func (b *budgeted) everything(ctx context.Context, q kube.Request) (int, error) 
 		return 0, fmt.Errorf("the list has %d of at least %d objects", n, b.Seeded)
 	}
 	return n, nil
-}
-
-// patched is the body of a merge patch that changes an annotation.
-func patched(value int) []byte {
-	return []byte(`{"metadata":{"annotations":{"` + mark + `":"` + strconv.Itoa(value) + `"}}}`)
 }

@@ -79,7 +79,7 @@ func (r *run) coldList(ctx context.Context, loss Loss, still func(any)) (loadgen
 		if err := cluster.Restart(context.WithoutCancel(ctx)); err != nil {
 			return c, fmt.Errorf("restarting the API server: %w", err)
 		}
-		r.api.once.Close()
+		r.clients.Close()
 	} else if err := r.change(ctx, change(loss, r.other)); err != nil {
 		return c, err
 	}
@@ -181,6 +181,6 @@ func (r *run) first(ctx context.Context, c *loadgen.ColdList, counted func() loa
 
 // everythingAt lists the objects at a version and returns how many there are.
 func (r *run) everythingAt(ctx context.Context, version string) (int, error) {
-	l, err := r.api.list(ctx, kube.Request{Path: r.api.Path(version)})
+	l, err := r.list(ctx, kube.Request{Path: r.clients.Path(version)})
 	return len(l.Items), err
 }

@@ -19,7 +19,7 @@ func (r *run) watchLoad(ctx context.Context) error {
 		return nil
 	}
 	r.progress(fmt.Sprintf("watching %d writes a second at %s and %s", writeRate, r.storage, r.other))
-	now, err := r.api.list(ctx, kube.Request{Path: r.api.Path(r.storage)})
+	now, err := r.list(ctx, kube.Request{Path: r.clients.Path(r.storage)})
 	if err != nil {
 		return fmt.Errorf("listing the objects at %s: %w", r.storage, err)
 	}
@@ -28,7 +28,7 @@ func (r *run) watchLoad(ctx context.Context) error {
 	var both []*follower
 	var following sync.WaitGroup
 	for _, version := range []string{r.storage, r.other} {
-		f := &follower{api: r.api, version: version, seen: map[string]time.Time{}, from: now.Metadata.ResourceVersion}
+		f := &follower{run: r, version: version, seen: map[string]time.Time{}, from: now.Metadata.ResourceVersion}
 		both = append(both, f)
 		following.Go(func() { f.follow(reading) })
 	}
@@ -72,9 +72,7 @@ func (r *run) write(ctx context.Context) *written {
 		free <- struct{}{}
 		all.Go(func() {
 			defer func() { <-free }()
-			object, err := r.api.object(ctx, kube.Request{
-				Method: http.MethodPatch, Path: r.api.Path(r.storage, nameOf("object", i%r.Seeded)), ContentType: kube.TypeMerge, Body: patched(i),
-			})
+			object, err := r.one(ctx, r.patch(r.storage, nameOf("object", i%r.Seeded), i))
 			if err != nil {
 				if ctx.Err() == nil {
 					w.failures.add(err)
@@ -92,7 +90,7 @@ func (r *run) write(ctx context.Context) *written {
 
 // follower watches at a version, and begins again where the API server ends the watch.
 type follower struct {
-	api     *api
+	run     *run
 	version string
 
 	mu       sync.Mutex
@@ -129,19 +127,19 @@ func (f *follower) once(ctx context.Context) error {
 	f.mu.Lock()
 	from := f.from
 	f.mu.Unlock()
-	w, err := f.api.watch(ctx, f.version, from)
+	w, err := f.run.watch(ctx, f.version, from)
 	if err != nil {
 		return err
 	}
-	defer w.close()
+	defer w.Close()
 	for {
-		e, err := w.next()
+		came, err := event(w)
 		if err != nil {
 			return err
 		}
 		now := time.Now()
 		f.mu.Lock()
-		f.from, f.last = e.Object.Metadata.ResourceVersion, now
+		f.from, f.last = came, now
 		if _, before := f.seen[f.from]; !before {
 			f.seen[f.from] = now
 		}

@@ -24,7 +24,7 @@ func (r *run) install(ctx context.Context) error {
 	r.progress("installing " + r.Definition.Name())
 	crd := kube.Fresh(r.Definition.CRD)
 	crd.Spec.Conversion = kube.ConvertedBy(crd, *r.proxy.clientConfig())
-	created, err := r.api.definitions.Create(ctx, crd)
+	created, err := r.crds.Create(ctx, crd)
 	if err != nil {
 		return fmt.Errorf("installing %s: %w", crd.Name, err)
 	}
@@ -34,19 +34,19 @@ func (r *run) install(ctx context.Context) error {
 
 // established waits until the definition is established and objects can be created without being held.
 func (r *run) established(ctx context.Context) error {
-	hold, err := r.api.definitions.Established(ctx, r.definition.Name)
+	hold, err := r.crds.Established(ctx, r.definition.Name)
 	if err != nil {
 		return err
 	}
 	if err := hold.Wait(ctx); err != nil {
 		return err
 	}
-	return r.api.definitions.Served(ctx, r.definition, "")
+	return r.crds.Served(ctx, r.definition, "")
 }
 
 // change changes the definition.
 func (r *run) change(ctx context.Context, change func(*apiextensionsv1.CustomResourceDefinition)) error {
-	return r.api.definitions.Change(ctx, r.definition, change)
+	return r.crds.Change(ctx, r.definition, change)
 }
 
 // remove deletes the definition, which deletes its objects. It says first that nothing is converted any more, so that a
@@ -62,7 +62,7 @@ func (r *run) remove(ctx context.Context) error {
 		return nil
 	}
 	if err == nil {
-		err = r.api.definitions.Remove(ctx, r.definition, func(context.Context, *apiextensionsv1.CustomResourceDefinition) { still("it is still there") })
+		err = r.crds.Remove(ctx, r.definition, func(context.Context, *apiextensionsv1.CustomResourceDefinition) { still("it is still there") })
 	}
 	if err != nil {
 		return fmt.Errorf("%w; delete it by hand", err)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/crdconform/crdconform/internal/fleet"
 	"github.com/crdconform/crdconform/internal/histogram"
 	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/pause"
@@ -92,7 +93,7 @@ func (r *run) client(request request) func(ctx context.Context, client, n int) e
 		if err != nil {
 			return err
 		}
-		body, err := r.api.do(ctx, q)
+		body, err := r.clients.Do(ctx, q)
 		if err == nil && check != nil {
 			err = check(body)
 		}
@@ -108,11 +109,11 @@ func (r *run) request(verb Verb, version string, concurrency int) request {
 	switch verb {
 	case Get:
 		return func(client, n int) (kube.Request, func([]byte) error, error) {
-			return kube.Request{Path: r.api.Path(version, nameOf("object", object(client, n)))}, nil, nil
+			return kube.Request{Path: r.clients.Path(version, nameOf("object", object(client, n)))}, nil, nil
 		}
 	case List:
 		return func(int, int) (kube.Request, func([]byte) error, error) {
-			return kube.Request{Path: r.api.Path(version)}, r.complete, nil
+			return kube.Request{Path: r.clients.Path(version)}, r.complete, nil
 		}
 	default: // Apply
 		return func(client, n int) (kube.Request, func([]byte) error, error) {
@@ -128,7 +129,7 @@ func (r *run) object(client, n, concurrency int) int { return (client + n*concur
 
 // complete reports whether a list has all objects. It may have one more that could not be deleted.
 func (r *run) complete(body []byte) error {
-	l, err := parseList(body)
+	l, err := fleet.Listed[struct{}](body)
 	if err == nil && len(l.Items) < r.Seeded {
 		err = fmt.Errorf("the list has %d of %d objects", len(l.Items), r.Seeded)
 	}

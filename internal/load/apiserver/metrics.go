@@ -34,7 +34,7 @@ const metricsTimeout = 5 * time.Second
 // metrics reads the metrics of the API server, unless that failed before.
 func (r *run) metrics(ctx context.Context) metrics {
 	if r.unreadable == nil {
-		m := r.api.metrics(ctx)
+		m := r.readMetrics(ctx)
 		if ctx.Err() == nil {
 			r.unreadable = m.err
 		}
@@ -43,10 +43,10 @@ func (r *run) metrics(ctx context.Context) metrics {
 	return metrics{err: r.unreadable}
 }
 
-func (a *api) metrics(ctx context.Context) metrics {
+func (r *run) readMetrics(ctx context.Context) metrics {
 	ctx, cancel := context.WithTimeoutCause(ctx, metricsTimeout, fmt.Errorf("no response within %s", metricsTimeout))
 	defer cancel()
-	body, err := a.do(ctx, kube.Request{Path: "/metrics", Accept: "text/plain;version=0.0.4"})
+	body, err := r.clients.Do(ctx, kube.Request{Path: "/metrics", Accept: "text/plain;version=0.0.4"})
 	if err != nil {
 		return metrics{err: fmt.Errorf("GET /metrics: %w", err)}
 	}
@@ -100,7 +100,7 @@ func (r *run) share(before, answered, after metrics, verb, version string, seen 
 		}
 	}
 	s.Requests, s.RequestSeconds = answered.since(before, metricRequest, map[string]string{
-		"verb": verb, "group": r.api.Group, "version": version, "resource": r.api.Plural,
+		"verb": verb, "group": r.clients.Group, "version": version, "resource": r.clients.Plural,
 	})
 	s.Conversions, s.ConversionSeconds = after.since(before, metricConversion, map[string]string{"crd_name": r.definition.Name})
 	_, s.CallSeconds = after.since(before, metricCall, nil)

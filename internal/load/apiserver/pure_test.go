@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fleet"
 	"github.com/crdconform/crdconform/internal/histogram"
 	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/loadgen"
@@ -179,7 +180,7 @@ apiserver_crd_conversion_webhook_duration_seconds_bucket{crd_name="things.g",fro
 apiserver_crd_conversion_webhook_duration_seconds_sum{crd_name="things.g",from_version="v2",to_version="v1",succeeded="false"} 1
 apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="things.g",from_version="v2",to_version="v1",succeeded="false"} 1
 `
-	r := &run{api: &api{Resource: kube.Resource{Group: "g", Plural: "things"}}, definition: &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "things.g"}}}
+	r := &run{clients: &fleet.Clients{Resource: kube.Resource{Group: "g", Plural: "things"}}, definition: &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "things.g"}}}
 	got := r.share(parsed(t, before), parsed(t, after), parsed(t, after), "GET", "v1", loadgen.Calls{Calls: 4, Seconds: 2})
 	if got.Requests != 4 || got.RequestSeconds != 4 || got.Conversions != 4 || got.ConversionSeconds != 3 || got.OfServer != 0.75 || got.WebhookSeconds != 2 {
 		t.Errorf("got %+v", got)
@@ -353,7 +354,7 @@ func against(t *testing.T, handler http.HandlerFunc) *run {
 	}
 	return &run{
 		Options: Options{Seeded: 2, Settings: &Settings{ListPatience: time.Minute}}, progress: func(string) {}, storage: "v1", other: "v2",
-		api: &api{once: once, Resource: kube.Resource{Group: "example.com", Plural: "things"}, timeout: time.Minute},
+		clients: &fleet.Clients{Once: once, Resource: kube.Resource{Group: "example.com", Plural: "things"}, Patience: time.Minute},
 	}
 }
 

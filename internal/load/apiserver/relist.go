@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"net/http"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/fleet"
 	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/loadgen"
@@ -230,21 +230,19 @@ const variety = 64
 
 // reviews are requests with one object each, as the API server stores it.
 func (r *run) reviews(ctx context.Context) ([]contract.Request, [][]byte, error) {
-	body, err := r.api.do(ctx, kube.Request{Method: http.MethodGet, Path: r.api.Path(r.storage)})
+	body, err := r.clients.Do(ctx, kube.Request{Path: r.clients.Path(r.storage)})
 	if err != nil {
 		return nil, nil, fmt.Errorf("listing the objects at %s: %w", r.storage, err)
 	}
-	var list struct {
-		Items []json.RawMessage `json:"items"`
-	}
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, nil, fmt.Errorf("listing the objects at %s: the response is not a list: %w", r.storage, err)
+	list, err := fleet.Listed[json.RawMessage](body)
+	if err != nil {
+		return nil, nil, fmt.Errorf("listing the objects at %s: %w", r.storage, err)
 	}
 	var requests []contract.Request
 	var bodies [][]byte
 	for _, item := range list.Items[:min(len(list.Items), variety)] {
 		request := contract.Request{
-			ReviewVersion: r.reviewVersion(), UID: uuid.NewString(), DesiredAPIVersion: r.api.Group + "/" + r.other, Objects: []json.RawMessage{item},
+			ReviewVersion: r.reviewVersion(), UID: uuid.NewString(), DesiredAPIVersion: r.clients.Group + "/" + r.other, Objects: []json.RawMessage{item},
 		}
 		body, err := request.Body()
 		if err != nil {

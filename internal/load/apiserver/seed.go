@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -14,6 +13,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crdconform/crdconform/internal/fleet"
+	"github.com/crdconform/crdconform/internal/history"
 	"github.com/crdconform/crdconform/internal/kube"
 )
 
@@ -47,9 +48,7 @@ func (t template) at(r *run, version, name string) *unstructured.Unstructured {
 
 // bare leaves of an object what a client would create anew. It returns the status too if that has to be written by itself.
 func (r *run) bare(object *unstructured.Unstructured) (*unstructured.Unstructured, map[string]any) {
-	fresh := object.DeepCopy()
-	fresh.Object["metadata"] = map[string]any{}
-	fresh.SetLabels(object.GetLabels())
+	fresh := fleet.Fresh(object)
 	fresh.SetAnnotations(object.GetAnnotations())
 	if !r.hasStatus(object.GroupVersionKind().Version) {
 		return fresh, nil
@@ -72,17 +71,17 @@ func (r *run) hasStatus(version string) bool {
 // putStatus is a request that gives an object a status.
 func (r *run) putStatus(version, name string, status map[string]any) (kube.Request, error) {
 	body, err := json.Marshal(map[string]any{"status": status})
-	return kube.Request{Method: http.MethodPatch, Path: r.api.Path(version, name, "status"), ContentType: kube.TypeMerge, Body: body}, err
+	return r.clients.Request(history.Status, version, name, "", body), err
 }
 
 // put creates an object, with a status if there is one.
 func (r *run) put(ctx context.Context, object *unstructured.Unstructured, status map[string]any) error {
-	if _, err := r.api.create(ctx, object); err != nil || status == nil {
+	if _, err := r.make(ctx, object); err != nil || status == nil {
 		return err
 	}
 	q, err := r.putStatus(object.GroupVersionKind().Version, object.GetName(), status)
 	if err == nil {
-		_, err = r.api.do(ctx, q)
+		_, err = r.clients.Do(ctx, q)
 	}
 	if err != nil {
 		return fmt.Errorf("its status: %w", err)
@@ -150,7 +149,7 @@ func (r *run) try(ctx context.Context, sample *unstructured.Unstructured, name s
 	if err == nil {
 		t, err = r.read(ctx, name)
 	}
-	if gone := r.api.delete(ctx, r.storage, name); err == nil {
+	if gone := r.delete(ctx, r.storage, name); err == nil {
 		err = gone
 	}
 	return t, err
@@ -158,13 +157,13 @@ func (r *run) try(ctx context.Context, sample *unstructured.Unstructured, name s
 
 // read makes a template of an object.
 func (r *run) read(ctx context.Context, name string) (template, error) {
-	stored, err := r.api.get(ctx, r.storage, name)
+	stored, err := r.get(ctx, r.storage, name)
 	if err != nil {
 		return template{}, err
 	}
 	var t template
 	t.stored, t.status = r.bare(stored)
-	other, err := r.api.get(ctx, r.other, name)
+	other, err := r.get(ctx, r.other, name)
 	if err != nil {
 		return template{}, &unconvertedError{r.other, err}
 	}
@@ -195,7 +194,7 @@ func (r *run) create(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	r.result.Objects = r.Seeded
-	body, err := r.api.do(ctx, kube.Request{Path: r.api.Path(r.storage)})
+	body, err := r.clients.Do(ctx, kube.Request{Path: r.clients.Path(r.storage)})
 	if err != nil {
 		return fmt.Errorf("listing the objects at %s: %w", r.storage, err)
 	}
@@ -217,6 +216,3 @@ func annotated(object *unstructured.Unstructured, value int) ([]byte, error) {
 	changed.SetAnnotations(annotations)
 	return changed.MarshalJSON()
 }
-
-// mark is the annotation and the label of what is ours.
-const mark = "crdconform.dev/load"

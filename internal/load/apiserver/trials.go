@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fleet"
+	"github.com/crdconform/crdconform/internal/history"
 	"github.com/crdconform/crdconform/internal/kube"
 )
 
@@ -27,10 +29,10 @@ func (b *budgeted) trials() map[Verb]trial {
 }
 
 func (b *budgeted) reads() map[Verb]trial {
-	path := b.api.Path(b.version)
+	path := b.clients.Path(b.version)
 	get := func(accept string, query url.Values) trial {
 		return trial{per: perRequest, ask: func(ctx context.Context) (int, error) {
-			return b.single(ctx, kube.Request{Path: b.api.Path(b.version, nameOf("object", 0)), Accept: accept, Query: query})
+			return b.single(ctx, kube.Request{Path: b.clients.Path(b.version, nameOf("object", 0)), Accept: accept, Query: query})
 		}}
 	}
 	list := func(accept string, query func() url.Values) trial {
@@ -45,7 +47,7 @@ func (b *budgeted) reads() map[Verb]trial {
 		return url.Values{"resourceVersion": {exact}, "resourceVersionMatch": {"Exact"}}
 	})
 	listExact.prepare = func(ctx context.Context) error {
-		last, err := b.api.list(ctx, kube.Request{Path: b.api.Path(b.storage), Query: url.Values{"limit": {"1"}}})
+		last, err := b.list(ctx, kube.Request{Path: b.clients.Path(b.storage), Query: url.Values{"limit": {"1"}}})
 		exact = last.Metadata.ResourceVersion
 		return err
 	}
@@ -66,7 +68,7 @@ func (b *budgeted) reads() map[Verb]trial {
 // watched has writes at the storage version, which watches at the version see.
 func (b *budgeted) watched() trial {
 	var name string
-	var open []*watch
+	var open []*fleet.Watch
 	return trial{
 		per: perEvent,
 		prepare: func(ctx context.Context) error {
@@ -76,7 +78,7 @@ func (b *budgeted) watched() trial {
 			}
 			name, open = created.GetName(), nil
 			for range watches {
-				w, err := b.api.watch(ctx, b.version, created.GetResourceVersion())
+				w, err := b.watch(ctx, b.version, created.GetResourceVersion())
 				if err != nil {
 					closeAll(open)
 					return err
@@ -91,14 +93,14 @@ func (b *budgeted) watched() trial {
 			defer cancel()
 			last := ""
 			for i := range events {
-				object, err := b.api.object(ctx, kube.Request{Method: http.MethodPatch, Path: b.api.Path(b.storage, name), ContentType: kube.TypeMerge, Body: patched(i)})
+				object, err := b.one(ctx, b.patch(b.storage, name, i))
 				if err != nil {
 					return 0, err
 				}
 				last = object.GetResourceVersion()
 			}
 			for _, w := range open {
-				if err := w.until(ctx, last); err != nil {
+				if err := until(ctx, w, last); err != nil {
 					return 0, fmt.Errorf("waiting for the events: %w", err)
 				}
 			}
@@ -107,9 +109,9 @@ func (b *budgeted) watched() trial {
 	}
 }
 
-func closeAll(open []*watch) {
+func closeAll(open []*fleet.Watch) {
 	for _, w := range open {
-		w.close()
+		w.Close()
 	}
 }
 
@@ -125,7 +127,7 @@ func (b *budgeted) writes() map[Verb]trial {
 			if err != nil {
 				return 0, err
 			}
-			return b.single(ctx, kube.Request{Method: http.MethodPost, Path: b.api.Path(b.version), Query: query, Body: body})
+			return b.single(ctx, kube.Request{Method: http.MethodPost, Path: b.clients.Path(b.version), Query: query, Body: body})
 		}}
 	}
 	all := map[Verb]trial{
@@ -136,13 +138,13 @@ func (b *budgeted) writes() map[Verb]trial {
 			if err != nil {
 				return 0, err
 			}
-			return b.single(ctx, kube.Request{Method: http.MethodPut, Path: b.api.Path(b.version, current.GetName()), Body: body})
+			return b.single(ctx, b.clients.Request(history.Update, b.version, current.GetName(), "", body))
 		}},
 		Patch: {per: perRequest, prepare: existing, ask: func(ctx context.Context) (int, error) {
-			return b.single(ctx, kube.Request{Method: http.MethodPatch, Path: b.api.Path(b.version, current.GetName()), ContentType: kube.TypeMerge, Body: patched(b.n)})
+			return b.single(ctx, b.patch(b.version, current.GetName(), b.n))
 		}},
 		Delete: {per: perRequest, prepare: existing, ask: func(ctx context.Context) (int, error) {
-			return b.single(ctx, kube.Request{Method: http.MethodDelete, Path: b.api.Path(b.version, current.GetName())})
+			return b.single(ctx, b.clients.Request(history.Delete, b.version, current.GetName(), "", nil))
 		}},
 		DeleteCollection: {
 			per: perObject,
@@ -158,7 +160,7 @@ func (b *budgeted) writes() map[Verb]trial {
 				return nil
 			},
 			ask: func(ctx context.Context) (int, error) {
-				_, err := b.single(ctx, kube.Request{Method: http.MethodDelete, Path: b.api.Path(b.version), Query: url.Values{"labelSelector": {mark + "=" + b.version}}})
+				_, err := b.single(ctx, kube.Request{Method: http.MethodDelete, Path: b.clients.Path(b.version), Query: url.Values{"labelSelector": {mark + "=" + b.version}}})
 				return collection, err
 			},
 		},
@@ -173,10 +175,7 @@ func (b *budgeted) writes() map[Verb]trial {
 // apply is a request by which a manager applies an object.
 func (r *run) apply(version, manager string, object *unstructured.Unstructured, value int) (kube.Request, error) {
 	body, err := annotated(object, value)
-	return kube.Request{
-		Method: http.MethodPatch, Path: r.api.Path(version, object.GetName()), ContentType: kube.TypeApply, Body: body,
-		Query: url.Values{"fieldManager": {manager}, "force": {"true"}},
-	}, err
+	return r.clients.Request(history.Apply, version, object.GetName(), manager, body), err
 }
 
 func (b *budgeted) applies() map[Verb]trial {
@@ -224,7 +223,7 @@ func (b *budgeted) applies() map[Verb]trial {
 			return err
 		},
 		ask: func(ctx context.Context) (int, error) {
-			return b.single(ctx, kube.Request{Method: http.MethodPatch, Path: b.api.Path(b.version, name), ContentType: kube.TypeMerge, Body: patched(b.n)})
+			return b.single(ctx, b.patch(b.version, name, b.n))
 		},
 	}
 	return map[Verb]trial{
@@ -266,7 +265,7 @@ func (b *budgeted) status() map[Verb]trial {
 			if err != nil {
 				return 0, err
 			}
-			return b.single(ctx, kube.Request{Method: http.MethodPut, Path: b.api.Path(b.version, current.GetName(), "status"), Body: body})
+			return b.single(ctx, kube.Request{Method: http.MethodPut, Path: b.clients.Path(b.version, current.GetName(), "status"), Body: body})
 		}},
 		PatchStatus: {per: perRequest, prepare: existing, ask: func(ctx context.Context) (int, error) {
 			q, err := b.putStatus(b.version, current.GetName(), state)
@@ -293,7 +292,7 @@ func (b *budgeted) state(ctx context.Context, name string) (map[string]any, erro
 			return nil, err
 		}
 		q.Query = url.Values{"dryRun": {"All"}}
-		if _, err := b.api.do(ctx, q); err == nil {
+		if _, err := b.clients.Do(ctx, q); err == nil {
 			return status, nil
 		} else if kube.StatusOf(err) == 0 {
 			return nil, err

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // inventory is what was there before a migration. An object takes its name, 48 bytes, and 8 more for each served version.
@@ -121,7 +122,7 @@ func (p *Proof) inventory(ctx context.Context) (*inventory, error) {
 		contents := i.contents[v+1]
 		if _, err := p.each(ctx, version, revision, func(object *unstructured.Unstructured) error {
 			i.example(version, object)
-			key, wrote := keyOf(object.GetNamespace(), object.GetName()), number(object.GetResourceVersion())
+			key, wrote := kube.Key(object.GetNamespace(), object.GetName()), number(object.GetResourceVersion())
 			if n := i.find(key); n >= 0 && i.wrote[n] == wrote {
 				contents[n] = hash(object.Object, p.annotation())
 			}
@@ -219,13 +220,13 @@ func read(stored cluster.Stored) storedAs {
 		return storedAs{}
 	}
 	fields := gjson.GetManyBytes(stored.Data, "apiVersion", "metadata.namespace", "metadata.name")
-	return storedAs{keyOf(fields[1].String(), fields[2].String()), schema.FromAPIVersionAndKind(fields[0].String(), "").Version}
+	return storedAs{kube.Key(fields[1].String(), fields[2].String()), schema.FromAPIVersionAndKind(fields[0].String(), "").Version}
 }
 
 // glance reduces an object to what is compared, but for its owners.
 func (p *Proof) glance(object *unstructured.Unstructured) seen {
 	return seen{
-		key: keyOf(object.GetNamespace(), object.GetName()), uid: uidOf(object), wrote: number(object.GetResourceVersion()),
+		key: kube.Key(object.GetNamespace(), object.GetName()), uid: uidOf(object), wrote: number(object.GetResourceVersion()),
 		content: hash(object.Object, p.annotation()), dying: object.GetDeletionTimestamp() != nil,
 	}
 }

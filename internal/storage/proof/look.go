@@ -20,7 +20,7 @@ func (p *Proof) look(ctx context.Context, e *evidence) error {
 			continue
 		}
 		_, err := p.each(ctx, version, "", func(object *unstructured.Unstructured) error {
-			if e.isOwn(keyOf(object.GetNamespace(), object.GetName())) {
+			if e.isOwn(kube.Key(object.GetNamespace(), object.GetName())) {
 				return nil
 			}
 			s := p.glance(object)

@@ -103,7 +103,7 @@ type Finding struct {
 
 // String names the object and says what is wrong.
 func (f Finding) String() string {
-	name := keyOf(f.Namespace, f.Name)
+	name := kube.Key(f.Namespace, f.Name)
 	if name != "" {
 		name += ": "
 	}
@@ -173,6 +173,7 @@ type Proof struct {
 	definitions kube.Definitions
 	objects     dynamic.Interface
 	metadata    metadata.Interface
+	once        *kube.Once
 
 	crd     *apiextensionsv1.CustomResourceDefinition // before
 	storage string                                    // the storage version
@@ -211,7 +212,7 @@ func Begin(ctx context.Context, config *rest.Config, definition string, options 
 		return nil, fmt.Errorf("reading the objects of %s before the migration: %w", definition, err)
 	}
 	p.verdict.Objects = p.before.len()
-	p.watched, p.writers = p.watch(ctx), p.write() //nolint:contextcheck // the writers go on until End
+	p.watched, p.writers = p.watch(ctx), p.write(ctx)
 	return p, nil
 }
 
@@ -224,7 +225,7 @@ func (p *Proof) connect(config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	p.definitions, p.objects, p.metadata = clients.Definitions, clients.Objects, clients.Metadata
+	p.definitions, p.objects, p.metadata, p.once = clients.Definitions, clients.Objects, clients.Metadata, clients.Once
 	return nil
 }
 
@@ -278,7 +279,7 @@ func (p *Proof) End(ctx context.Context) (verdict Verdict, err error) {
 // Rewrote says that the migrator wrote an object, which had a resource version and got another one by that. It may be called by
 // several goroutines.
 func (p *Proof) Rewrote(namespace, name, from, to string) {
-	n := p.before.find(keyOf(namespace, name))
+	n := p.before.find(kube.Key(namespace, name))
 	if n < 0 {
 		return
 	}
@@ -338,14 +339,6 @@ func (p *Proof) at(version string) dynamic.NamespaceableResourceInterface {
 
 func (p *Proof) resource(version string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: p.crd.Spec.Group, Version: version, Resource: p.crd.Spec.Names.Plural}
-}
-
-// keyOf names an object as etcd sorts it.
-func keyOf(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "/" + name
 }
 
 // each reads all objects at a version, page by page. It reads them as they were at a revision if one is given. When the list expires

@@ -97,7 +97,7 @@ func (p *Proof) snapshot(ctx context.Context, c *change) {
 	err := all.Each(ctx, func(page *metav1.PartialObjectMetadataList) error {
 		for i := range page.Items {
 			object := &page.Items[i]
-			key := keyOf(object.Namespace, object.Name)
+			key := kube.Key(object.Namespace, object.Name)
 			switch n := p.before.find(key); {
 			case n < 0 || p.before.wrote[n] != number(object.ResourceVersion):
 			case p.before.elder.has(n):

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -19,9 +18,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 
+	"github.com/crdconform/crdconform/internal/fleet"
 	"github.com/crdconform/crdconform/internal/history"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 const (
@@ -49,12 +49,13 @@ type writers struct {
 	namespace string
 	status    statusField
 
-	halt    chan struct{}
+	clients *fleet.Clients
+	halt    context.CancelFunc
 	running sync.WaitGroup
 
 	mu   sync.Mutex
-	uids map[string]types.UID // of objects of the writers that are there, as far as they know
-	done map[string]bool      // objects that somebody wrote to; true if they are the writers' own
+	uids map[string]string // of objects of the writers that are there, as far as they know
+	done map[string]bool   // objects that somebody wrote to; true if they are the writers' own
 }
 
 // statusField is where a status is written: a field that is the same at all served versions and takes any value of its type.
@@ -63,9 +64,11 @@ type statusField struct {
 	integer bool
 }
 
-// write starts the writers.
-func (p *Proof) write() *writers {
-	w := &writers{proof: p, began: time.Now(), halt: make(chan struct{}), uids: map[string]types.UID{}, done: map[string]bool{}, status: statusOf(p.crd)}
+// write starts the writers, which go on until they are stopped.
+func (p *Proof) write(ctx context.Context) *writers {
+	w := &writers{proof: p, began: time.Now(), uids: map[string]string{}, done: map[string]bool{}, status: statusOf(p.crd)}
+	w.clients = fleet.New(p.once, p.crd, "", p.annotation(), requestTimeout)
+	ctx, w.halt = context.WithCancel(context.WithoutCancel(ctx))
 	if p.crd.Spec.Scope == apiextensionsv1.NamespaceScoped {
 		if w.namespace = p.options.Writers.Namespace; w.namespace == "" {
 			w.namespace = metav1.NamespaceDefault
@@ -83,21 +86,17 @@ func (p *Proof) write() *writers {
 		p.verdict.Weaker = append(p.verdict.Weaker, "no status was written: the served versions have no field in common below status, or no status subresource")
 	}
 	n := clientsPerVersion * len(p.served)
+	interval := time.Duration(float64(time.Second) * float64(n) / rate)
 	for client := range n {
 		c := &writer{writers: w, number: client, version: p.served[client%len(p.served)], random: rand.New(rand.NewPCG(uint64(client), 1))}
-		w.running.Go(func() { c.work(time.Duration(float64(time.Second) * float64(n) / rate)) })
+		w.running.Go(func() { fleet.Pace(ctx, max(interval, time.Microsecond), interval, c.work) })
 	}
 	return w
 }
 
 // stop lets the writers finish what they are at.
 func (w *writers) stop() {
-	select {
-	case <-w.halt:
-		return
-	default:
-	}
-	close(w.halt)
+	w.halt()
 	w.running.Wait()
 	w.wrote = time.Since(w.began)
 }
@@ -112,33 +111,24 @@ type writer struct {
 	turn    int
 }
 
-// work writes once in an interval, to an object of the writers and to one that is migrated by turns.
-func (c *writer) work(interval time.Duration) {
-	next := time.NewTicker(max(interval, time.Microsecond))
-	defer next.Stop()
-	for {
-		select {
-		case <-c.halt:
+// work writes once, to an object of the writers and to one that is migrated by turns.
+func (c *writer) work(context.Context) {
+	c.turn++
+	if every := c.proof.options.Writers.Existing; every > 0 && c.turn%2 == 0 {
+		if chosen := (c.proof.before.len() + every - 1) / every; chosen > 0 {
+			kinds := []history.Kind{history.Patch, history.Update, history.Apply}
+			n := int(c.next.Add(1)-1) % chosen
+			c.do(kinds[c.random.IntN(len(kinds))], c.proof.before.name(n*every))
 			return
-		case <-next.C:
 		}
-		c.turn++
-		if every := c.proof.options.Writers.Existing; every > 0 && c.turn%2 == 0 {
-			if chosen := (c.proof.before.len() + every - 1) / every; chosen > 0 {
-				kinds := []history.Kind{history.Patch, history.Update, history.Apply}
-				n := int(c.next.Add(1)-1) % chosen
-				c.do(kinds[c.random.IntN(len(kinds))], c.proof.before.name(n*every))
-				continue
-			}
-		}
-		c.own()
 	}
+	c.own()
 }
 
 // own does something with an object of the writers.
 func (c *writer) own() {
 	n := c.random.IntN(objectsPerClient * clientsPerVersion * len(c.proof.served))
-	key := keyOf(c.namespace, fmt.Sprintf("%s%d", c.proof.prefix(), n))
+	key := kube.Key(c.namespace, fmt.Sprintf("%s%d", c.proof.prefix(), n))
 	c.mu.Lock()
 	_, there := c.uids[key]
 	c.mu.Unlock()
@@ -153,176 +143,109 @@ func (c *writer) own() {
 	c.do(kind, key)
 }
 
-// do performs an operation and records it. An update reads the object first, which is recorded as well.
+// do performs an operation and records it. An update reads the object first, which is recorded as well, and so does an apply of an object
+// that is not known, since it has to have the UID, or it would create what somebody deleted.
 func (c *writer) do(kind history.Kind, key string) {
 	o := history.Operation{Client: c.number, Object: key, Kind: kind, Version: c.version}
-	var request func(context.Context, dynamic.ResourceInterface) (*unstructured.Unstructured, error)
-	namespace, name := split(key)
-	own := c.isOwn(name)
-	manager := "crdconform-writer-" + c.version
 	if kind != history.Read && kind != history.Delete {
 		o.Written = strconv.FormatInt(c.value.Add(1), 10)
 	}
-	annotated := map[string]any{c.proof.annotation(): o.Written}
+	var body []byte
+	var err error
+	_, name := split(key)
 	switch kind {
 	case history.Create:
-		object := c.example(name)
-		object.SetAnnotations(merged(object.GetAnnotations(), c.proof.annotation(), o.Written))
-		request = func(ctx context.Context, at dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
-			return at.Create(ctx, object, metav1.CreateOptions{FieldManager: manager})
-		}
+		like := c.proof.before.examples[c.version].DeepCopy()
+		delete(like.Object, "status")
+		body, err = c.clients.Copy(like, name, o.Written).MarshalJSON()
 	case history.Update:
-		object := c.get(key)
-		if object == nil {
+		var read []byte
+		if read, o.Over = c.get(key); o.Over == nil {
 			return
 		}
-		over := c.state(object, own)
-		o.Over = &over
-		object.SetAnnotations(merged(object.GetAnnotations(), c.proof.annotation(), o.Written))
-		request = func(ctx context.Context, at dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
-			return at.Update(ctx, object, metav1.UpdateOptions{FieldManager: manager})
-		}
+		body, err = c.clients.Rewritten(read, o.Written)
 	case history.Apply:
-		object := c.applied(key, annotated)
-		if object == nil {
-			return
+		c.mu.Lock()
+		uid := c.uids[key]
+		c.mu.Unlock()
+		if uid == "" {
+			_, read := c.get(key)
+			if read == nil {
+				return
+			}
+			uid = read.UID
 		}
-		request = func(ctx context.Context, at dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
-			return at.Apply(ctx, name, object, metav1.ApplyOptions{FieldManager: manager, Force: true})
-		}
+		body = c.clients.Applied(c.version, name, uid, o.Written)
 	case history.Patch:
-		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, c.proof.annotation(), o.Written)
-		request = func(ctx context.Context, at dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
-			return at.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager})
-		}
+		body = c.clients.Marking(o.Written)
 	case history.Status:
 		value := strconv.Quote(o.Written)
 		if c.status.integer {
 			value = o.Written
 		}
-		patch := fmt.Sprintf(`{"status":{%q:%s}}`, c.status.name, value)
-		request = func(ctx context.Context, at dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
-			return at.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: manager}, "status")
-		}
-	case history.Delete:
-		request = func(ctx context.Context, at dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
-			return nil, at.Delete(ctx, name, metav1.DeleteOptions{})
-		}
-	case history.Read:
-		c.get(key)
-		return
+		body = fmt.Appendf(nil, `{"status":{%q:%s}}`, c.status.name, value)
+	case history.Delete, history.Read:
 	}
-	c.send(o, own, c.proof.at(c.version).Namespace(namespace), request)
-}
-
-// applied is what a client applies to an object: annotations, and the UID, or an apply would create what somebody deleted. It is nil if
-// there is no object.
-func (c *writer) applied(key string, annotations map[string]any) *unstructured.Unstructured {
-	c.mu.Lock()
-	uid := c.uids[key]
-	c.mu.Unlock()
-	if uid == "" {
-		read := c.get(key)
-		if read == nil {
-			return nil
-		}
-		uid = read.GetUID()
+	if err == nil { // whatever came from an API server can be sent to it
+		c.send(o, body)
 	}
-	_, name := split(key)
-	object := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"annotations": annotations}}}
-	object.SetAPIVersion(c.proof.crd.Spec.Group + "/" + c.version)
-	object.SetKind(c.proof.crd.Spec.Names.Kind)
-	object.SetName(name)
-	object.SetUID(uid)
-	return object
 }
 
-// get reads an object and records it. It returns nil if there is none, or no answer.
-func (c *writer) get(key string) *unstructured.Unstructured {
-	namespace, name := split(key)
-	o := history.Operation{Client: c.number, Object: key, Kind: history.Read, Version: c.version}
-	return c.send(o, c.isOwn(name), c.proof.at(c.version).Namespace(namespace), func(ctx context.Context, at dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
-		return at.Get(ctx, name, metav1.GetOptions{})
-	})
+// get reads an object and records it. The state is nil if there is none, or no answer.
+func (c *writer) get(key string) ([]byte, *history.State) {
+	return c.send(history.Operation{Client: c.number, Object: key, Kind: history.Read, Version: c.version}, nil)
 }
 
-// send sends a request and records what came of it.
-func (c *writer) send(o history.Operation, own bool, at dynamic.ResourceInterface, request func(context.Context, dynamic.ResourceInterface) (*unstructured.Unstructured, error)) *unstructured.Unstructured {
-	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
-	defer cancel()
+// send sends a request, and records and returns what came of it. It is finished even if the writers are stopped meanwhile.
+func (c *writer) send(o history.Operation, body []byte) ([]byte, *history.State) {
+	namespace, name := split(o.Object)
+	own, manager, at := c.isOwn(name), "", c.clients.In(namespace)
+	if o.Written != "" {
+		manager = "crdconform-writer-" + c.version
+	}
 	o.Call = int64(time.Since(c.began))
-	object, err := request(ctx, at)
+	raw, err := at.Do(context.Background(), at.Request(o.Kind, c.version, name, manager, body))
 	o.Return = int64(time.Since(c.began))
-	o.Outcome = outcomeOf(o.Kind, err)
-	if err == nil && object != nil {
-		seen := c.state(object, own)
-		o.Seen = &seen
+	if err == nil && o.Kind != history.Delete {
+		o.Seen, err = c.state(raw, own)
 	}
+	o.Outcome = fleet.Outcome(o.Kind, err)
 	c.recorder.Add(o)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.done[o.Object] = own
 	switch {
-	case err == nil && object != nil:
-		c.uids[o.Object] = object.GetUID()
+	case o.Seen != nil:
+		c.uids[o.Object] = o.Seen.UID
 	case o.Outcome == history.NotFound || o.Kind == history.Delete && err == nil:
 		delete(c.uids, o.Object)
 	}
-	if err != nil {
-		return nil
-	}
-	return object
+	return raw, o.Seen
 }
 
 // Write has a client of a version write to an object now, or delete it, as the writers do by themselves. It is for tests that need a
 // write at a certain moment. It returns when the client has its answer.
 func (p *Proof) Write(kind history.Kind, version, namespace, name string) {
 	c := &writer{writers: p.writers, number: -1, version: version}
-	c.do(kind, keyOf(namespace, name))
+	c.do(kind, kube.Key(namespace, name))
 }
 
 // Own is the name of an object that the writers may create, and that End deletes, other than those that they write by themselves.
 func (p *Proof) Own(name string) string { return p.prefix() + name }
 
-// outcomeOf says what a client knows after an error. An API server that fails may have written before: it converts what it wrote for
-// the answer.
-func outcomeOf(kind history.Kind, err error) history.Outcome {
-	status := apierrors.APIStatus(nil)
-	switch {
-	case err == nil:
-		return history.Acknowledged
-	case !errors.As(err, &status):
-		return history.Unknown
-	case apierrors.IsNotFound(err) && kind != history.Create:
-		return history.NotFound
-	case apierrors.IsAlreadyExists(err) && kind == history.Create:
-		return history.Exists
-	case status.Status().Code >= http.StatusBadRequest && status.Status().Code < http.StatusInternalServerError && !apierrors.IsTimeout(err):
-		return history.Refused
+// state is what an object of an answer shows of what the writers wrote.
+func (w *writers) state(raw []byte, own bool) (*history.State, error) {
+	o, err := fleet.Decode(raw)
+	if err != nil {
+		return nil, err
 	}
-	return history.Unknown
-}
-
-// state is what an object shows of what the writers wrote.
-func (w *writers) state(object *unstructured.Unstructured, own bool) history.State {
-	s := history.State{Exists: true, UID: string(object.GetUID()), Content: object.GetAnnotations()[w.proof.annotation()]}
+	s := w.clients.State(o)
 	if own && w.status.name != "" {
-		if value, found, err := unstructured.NestedFieldNoCopy(object.Object, "status", w.status.name); found && err == nil {
+		if value, found, err := unstructured.NestedFieldNoCopy(o.Fields, "status", w.status.name); found && err == nil {
 			s.Status = fmt.Sprint(value)
 		}
 	}
-	return s
-}
-
-// example is a new object like the first one, under a name.
-func (c *writer) example(name string) *unstructured.Unstructured {
-	like := c.proof.before.examples[c.version]
-	object := like.DeepCopy()
-	delete(object.Object, "status")
-	object.Object["metadata"] = map[string]any{}
-	object.SetName(name)
-	object.SetLabels(like.GetLabels())
-	return object
+	return &s, nil
 }
 
 // initial is what the objects that are migrated show before the writers write to them.
@@ -400,14 +323,6 @@ func (p *Proof) annotation() string { return "crdconform.dev/proof-" + p.id }
 
 // prefix begins the names of the writers' own objects.
 func (p *Proof) prefix() string { return "crdconform-proof-" + p.id + "-" }
-
-func merged(annotations map[string]string, key, value string) map[string]string {
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[key] = value
-	return annotations
-}
 
 // statusOf finds a field for the status.
 func statusOf(crd *apiextensionsv1.CustomResourceDefinition) statusField {
