@@ -15,9 +15,6 @@ type forward struct {
 	ctx      context.Context //nolint:containedctx // it ends with close, for connections that nobody else has a context for
 	cancel   context.CancelFunc
 	all      sync.WaitGroup
-
-	mu   sync.Mutex
-	open map[net.Conn]bool
 }
 
 // listen opens a free port of this machine, for itself alone. It outlives the context, and ends with close.
@@ -26,7 +23,7 @@ func listen(ctx context.Context, t *tunnel) (*forward, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a port of this machine that leads to the webhook: %w", err)
 	}
-	f := &forward{listener: listener, open: map[net.Conn]bool{}}
+	f := &forward{listener: listener}
 	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	f.all.Go(func() {
 		for {
@@ -45,19 +42,16 @@ func (f *forward) address() string { return f.listener.Addr().String() }
 // lead leads one connection on, until either end has closed it.
 func (f *forward) lead(from net.Conn, t *tunnel) {
 	defer from.Close()
-	if !f.enter(from) {
-		return
-	}
-	defer f.leave(from)
 	to, err := t.dial(f.ctx)
 	if err != nil {
 		return // the tunnel keeps the error
 	}
 	defer to.Close()
-	if !f.enter(to) {
-		return
-	}
-	defer f.leave(to)
+	stop := context.AfterFunc(f.ctx, func() {
+		from.Close()
+		to.Close()
+	})
+	defer stop()
 	var both sync.WaitGroup
 	for _, way := range [][2]net.Conn{{from, to}, {to, from}} {
 		both.Go(func() {
@@ -69,32 +63,10 @@ func (f *forward) lead(from net.Conn, t *tunnel) {
 	both.Wait()
 }
 
-// enter notes a connection, to be closed with the rest. It is false when that was already.
-func (f *forward) enter(connection net.Conn) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.ctx.Err() != nil {
-		return false
-	}
-	f.open[connection] = true
-	return true
-}
-
-func (f *forward) leave(connection net.Conn) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.open, connection)
-}
-
 // close ends all connections, and returns when nothing runs any more.
 func (f *forward) close() error {
 	f.cancel()
 	err := f.listener.Close()
-	f.mu.Lock()
-	for connection := range f.open {
-		connection.Close()
-	}
-	f.mu.Unlock()
 	f.all.Wait()
 	if errors.Is(err, net.ErrClosed) {
 		return nil

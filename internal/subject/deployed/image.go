@@ -2,10 +2,8 @@ package deployed
 
 import (
 	"archive/tar"
-	"bytes"
+	"compress/gzip"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +18,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
-	"github.com/google/go-containerregistry/pkg/v1/types"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -49,23 +46,35 @@ type Archive struct {
 // /tmp for everybody. The same program and arguments make the same bytes, and others make another tag. The program is read
 // again whenever the archive is written, so it must stay as it is.
 func Build(program string, arguments ...string) (*Archive, error) {
+	a, err := build(program, arguments)
+	if err != nil {
+		return nil, fmt.Errorf("image of %s: %w", program, err)
+	}
+	return a, nil
+}
+
+func build(program string, arguments []string) (*Archive, error) {
 	architecture, err := inspect(program)
 	if err != nil {
-		return nil, fmt.Errorf("image of %s: %w", program, err)
+		return nil, err
 	}
-	content, err := newLayer(program)
+	content, err := layerOf(program)
 	if err != nil {
-		return nil, fmt.Errorf("image of %s: %w", program, err)
+		return nil, err
 	}
-	image, err := mutate.Append(empty.Image, mutate.Addendum{Layer: content})
+	digest, err := content.DiffID()
 	if err != nil {
-		return nil, fmt.Errorf("image of %s: %w", program, err)
+		return nil, err
+	}
+	image, err := mutate.AppendLayers(empty.Image, content)
+	if err != nil {
+		return nil, err
 	}
 	image, err = mutate.ConfigFile(image, &v1.ConfigFile{
 		OS:           "linux",
 		Architecture: architecture,
 		Created:      v1.Time{Time: time.Unix(0, 0).UTC()},
-		RootFS:       v1.RootFS{Type: "layers", DiffIDs: []v1.Hash{content.digest}},
+		RootFS:       v1.RootFS{Type: "layers", DiffIDs: []v1.Hash{digest}},
 		Config: v1.Config{
 			User:       nobody,
 			WorkingDir: "/",
@@ -73,11 +82,11 @@ func Build(program string, arguments ...string) (*Archive, error) {
 		},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("image of %s: %w", program, err)
+		return nil, err
 	}
 	id, err := image.ConfigName()
 	if err != nil {
-		return nil, fmt.Errorf("image of %s: %w", program, err)
+		return nil, err
 	}
 	return &Archive{Reference: repository + ":" + id.Hex[:16], Architecture: architecture, image: image}, nil
 }
@@ -234,68 +243,36 @@ func architectures(ctx context.Context, c cluster.Cluster) ([]string, error) {
 	return slices.Compact(found), nil
 }
 
-// layer is a file system with one file and an empty folder /tmp in it, not compressed: it goes to a node on this machine or near it, and compressing
-// a program takes longer than sending it.
-type layer struct {
-	file   string
-	header []byte // of the folder and the file in the archive
-	size   int64  // of the file, in bytes
-	digest v1.Hash
-}
-
-const (
-	block   = 512       // what is in a tar archive begins at multiples of it
-	trailer = 2 * block // zeros at the end of a tar archive
-)
-
-func newLayer(file string) (*layer, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	var header bytes.Buffer
-	archive := tar.NewWriter(&header)
-	for _, h := range []*tar.Header{
-		{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o1777, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR},
-		{Typeflag: tar.TypeReg, Name: filepath.Base(file), Size: info.Size(), Mode: 0o555, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR},
-	} {
-		if err = archive.WriteHeader(h); err != nil {
+// layerOf returns a file system with a program and an empty folder /tmp in it, in gzip without compression: it goes to a node on this machine or
+// near it, and compressing a program takes longer than sending it.
+func layerOf(program string) (v1.Layer, error) {
+	return tarball.LayerFromOpener(func() (io.ReadCloser, error) {
+		file, err := os.Open(program)
+		if err != nil {
 			return nil, err
 		}
-	}
-	l := &layer{file: file, header: header.Bytes(), size: info.Size()}
-	content, err := l.Uncompressed()
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.New()
-	if _, err := io.Copy(sum, content); err != nil {
-		return nil, errors.Join(err, content.Close())
-	}
-	l.digest = v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(sum.Sum(nil))}
-	return l, content.Close()
+		reader, writer := io.Pipe()
+		go func() { writer.CloseWithError(errors.Join(pack(writer, file), file.Close())) }()
+		return reader, nil
+	}, tarball.WithCompressionLevel(gzip.NoCompression))
 }
 
-func (l *layer) Digest() (v1.Hash, error) { return l.digest, nil }
-
-func (l *layer) DiffID() (v1.Hash, error) { return l.digest, nil }
-
-func (l *layer) Compressed() (io.ReadCloser, error) { return l.Uncompressed() }
-
-func (l *layer) Uncompressed() (io.ReadCloser, error) {
-	file, err := os.Open(l.file)
+func pack(to io.Writer, program *os.File) error {
+	info, err := program.Stat()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(l.header), io.LimitReader(file, l.size), bytes.NewReader(make([]byte, l.padding()))), file}, nil
+	archive := tar.NewWriter(to)
+	for _, h := range []*tar.Header{
+		{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o1777, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR},
+		{Typeflag: tar.TypeReg, Name: filepath.Base(program.Name()), Size: info.Size(), Mode: 0o555, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR},
+	} {
+		if err := archive.WriteHeader(h); err != nil {
+			return err
+		}
+	}
+	if _, err := io.Copy(archive, program); err != nil {
+		return err
+	}
+	return archive.Close()
 }
-
-// padding is how many zeros follow the file.
-func (l *layer) padding() int64 { return (block-l.size%block)%block + trailer }
-
-func (l *layer) Size() (int64, error) { return int64(len(l.header)) + l.size + l.padding(), nil }
-
-func (l *layer) MediaType() (types.MediaType, error) { return types.DockerUncompressedLayer, nil }

@@ -7,13 +7,11 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,8 +48,6 @@ type tunnel struct {
 	fresh   time.Time // when the targets were looked up
 	turn    int
 	failed  error // the last failure to connect
-
-	old atomic.Bool // whether the API server was found not to speak WebSocket
 }
 
 // target is a port of a pod that is ready.
@@ -193,32 +189,17 @@ func (t *tunnel) connect(ctx context.Context, to target) (net.Conn, error) {
 
 func (t *tunnel) open(to target) (net.Conn, error) {
 	at := t.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(t.service.Namespace).Name(to.pod).SubResource("portforward").URL()
-	if !t.old.Load() {
-		dialer, err := portforward.NewSPDYOverWebsocketDialerForStreaming(at, t.config)
-		if err != nil {
-			return nil, err
-		}
-		session, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
-		if err == nil {
-			return newStreams(to, session.CreateStream, session.Close)
-		}
-		connection, spdyErr := t.openSPDY(at, to)
-		if spdyErr != nil {
-			return nil, err
-		}
-		t.old.Store(true)
-		return connection, nil
+	dialer, err := portforward.NewSPDYOverWebsocketDialerForStreaming(at, t.config)
+	if err != nil {
+		return nil, err
 	}
-	return t.openSPDY(at, to)
-}
-
-func (t *tunnel) openSPDY(at *url.URL, to target) (net.Conn, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(t.config)
 	if err != nil {
 		return nil, err
 	}
-	dialer := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, at)
-	session, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
+	old := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, at)
+	either := portforward.NewFallbackDialerForStreaming(dialer, old, func(error) bool { return true })
+	session, _, err := either.Dial(portforward.PortForwardProtocolV1Name)
 	if err != nil {
 		return nil, err
 	}
