@@ -183,7 +183,7 @@ func (c *client) operation(ctx context.Context, kind history.Kind, t thing, valu
 
 // started returns an operation that begins now.
 func (c *client) started(verb record.Verb) record.Operation {
-	return record.Operation{Client: c.id, Verb: verb, Version: c.version, Storage: c.needsNothing(), Call: c.record.Now()}
+	return record.Operation{Operation: history.Operation{Client: c.id, Version: c.version, Call: c.record.Now()}, Verb: verb, Storage: c.needsNothing()}
 }
 
 // finish ends an operation with what came of its request.

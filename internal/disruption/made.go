@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"maps"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/cluster"
-	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // removeOwned deletes what was created in a cluster that outlives the run.
@@ -41,16 +38,11 @@ func (l *lab) createNamespace(ctx context.Context) error {
 	if l.Run == "" || l.clients.Namespace == "" {
 		return nil
 	}
-	namespaces := corev1.SchemeGroupVersion.WithResource("namespaces")
 	name := "crdconform-" + l.Run + "-objects"
-	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
-	namespace.SetName(name)
-	namespace.SetLabels(map[string]string{cluster.RunLabel: l.Run})
-	created, err := l.owned.Client.Resource(namespaces).Create(ctx, namespace, metav1.CreateOptions{})
-	if err != nil {
-		return fmt.Errorf("creating the namespace %s: %w", name, err)
+	created, err := l.owned.Namespace(ctx, name, l.Run)
+	if err == nil && !created {
+		err = fmt.Errorf("the namespace %s exists already, and does not belong to this run", name)
 	}
 	l.clients.Namespace = name
-	l.owned.Add(kube.Object{Kind: namespace.GroupVersionKind(), Resource: namespaces, Name: name, UID: created.GetUID()})
-	return nil
+	return err
 }

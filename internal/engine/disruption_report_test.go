@@ -24,7 +24,7 @@ func TestDisruptionOf(t *testing.T) {
 			{Name: record.End, At: 10 * time.Second},
 		},
 		Samples:    []memory.Sample{{At: 3 * time.Second, Resident: 7}, {At: 4 * time.Second, Resident: 5}},
-		Operations: []record.Operation{{Verb: record.List, Version: "v1", Call: 2 * time.Second, Return: 2*time.Second + 5*time.Millisecond, Outcome: history.Acknowledged}},
+		Operations: []record.Operation{{Operation: history.Operation{Version: "v1", Call: 2 * time.Second, Return: 2*time.Second + 5*time.Millisecond, Outcome: history.Acknowledged}, Verb: record.List}},
 	}
 	got := disruptionOf(h, record.Report{Void: []string{"busy"}, Facts: record.Facts{
 		Operations: 9, Failed: 3, Lost: 2, Wrong: 1, Lag: time.Millisecond, FirstFailure: new(time.Second), Recovery: new(3 * time.Second),

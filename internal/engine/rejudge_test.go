@@ -28,8 +28,10 @@ func calm(marks ...record.Mark) *record.History {
 	}
 	for at := time.Duration(0); at < end; at += time.Second / rate {
 		h.Operations = append(h.Operations, record.Operation{
-			Verb: record.Get, Object: "default/a", Version: "v1beta1", Call: at, Return: at + time.Millisecond, Outcome: history.Acknowledged, Code: 200,
-			Seen: &history.State{Exists: true}, Digest: "of v1beta1",
+			Operation: history.Operation{
+				Object: "default/a", Version: "v1beta1", Call: at, Return: at + time.Millisecond, Outcome: history.Acknowledged, Seen: &history.State{Exists: true},
+			},
+			Verb: record.Get, Code: 200, Digest: "of v1beta1",
 		})
 	}
 	for at := time.Duration(0); at < end; at += 50 * time.Millisecond {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 )
 
 // Kind is what an operation does.
@@ -63,16 +64,16 @@ func (s State) String() string {
 
 // Operation is a request of a client about an object, and the answer to it.
 type Operation struct {
-	Client  int     `json:"client"`
-	Object  string  `json:"object"` // identifies it: namespace/name, or name
-	Kind    Kind    `json:"kind"`
-	Version string  `json:"version,omitempty"` // API version of the request; for people only
-	Written string  `json:"written,omitempty"` // value that the request writes: of the status if that is its kind
-	Over    *State  `json:"over,omitempty"`    // what the request requires to be there, as by a resourceVersion; nil for anything
-	Seen    *State  `json:"seen,omitempty"`    // the object in the answer; nil if it has none
-	Call    int64   `json:"call"`              // in nanoseconds since any point in time that is the same for all operations
-	Return  int64   `json:"return"`            // likewise; of no meaning if the outcome is unknown
-	Outcome Outcome `json:"outcome"`
+	Client  int           `json:"client"`
+	Object  string        `json:"object,omitempty"` // identifies it: namespace/name, or name
+	Kind    Kind          `json:"kind,omitempty"`
+	Version string        `json:"version,omitempty"` // API version of the request; for people only
+	Written string        `json:"written,omitempty"` // value that the request writes: of the status if that is its kind
+	Over    *State        `json:"over,omitempty"`    // what the request requires to be there, as by a resourceVersion; nil for anything
+	Seen    *State        `json:"seen,omitempty"`    // the object in the answer; nil if it has none
+	Call    time.Duration `json:"call"`              // since any point in time that is the same for all operations
+	Return  time.Duration `json:"return"`            // likewise; of no meaning if the outcome is unknown
+	Outcome Outcome       `json:"outcome"`
 }
 
 // String renders the operation for people.

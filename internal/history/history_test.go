@@ -14,7 +14,7 @@ import (
 
 // log makes histories: each operation begins when the one before has returned, unless it is moved.
 type log struct {
-	now        int64
+	now        time.Duration
 	operations []Operation
 }
 
@@ -195,10 +195,10 @@ func simulated(operations, objects, clients int, lost float64) []Operation {
 	for n := range operations {
 		object := random.IntN(objects)
 		state := &states[object]
-		at := int64(n) * 1000 // when it takes effect
+		at := time.Duration(n) * 1000 // when it takes effect
 		o := Operation{
 			Client: random.IntN(clients), Object: fmt.Sprintf("default/%d", object), Outcome: Acknowledged,
-			Call: at - random.Int64N(int64(clients)*700), Return: at + random.Int64N(int64(clients)*700),
+			Call: at - time.Duration(random.Int64N(int64(clients)*700)), Return: at + time.Duration(random.Int64N(int64(clients)*700)),
 		}
 		o.Kind = Create
 		if state.Exists {

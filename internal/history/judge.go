@@ -71,7 +71,7 @@ func Judge(operations []Operation, before map[string]State) ([]Violation, error)
 // An operation that may have happened could happen at any time later, so each doubles the orders to try. But values are written once:
 // one that nobody saw was overwritten unseen at most, which is as if it had not happened; and one that somebody saw had happened by then.
 func settled(operations []*Operation) []*Operation {
-	writers, seen := map[value]int{}, map[value]int64{}
+	writers, seen := map[value]int{}, map[value]time.Duration{}
 	for _, o := range operations {
 		if v, writes := o.value(); writes {
 			writers[v]++
@@ -135,7 +135,7 @@ type segment struct {
 // nothing to do with each other, and one thing that is wrong makes one violation.
 func segments(operations []*Operation, before State) []segment {
 	var all []segment
-	begin, last := 0, int64(math.MinInt64)
+	begin, last := 0, time.Duration(math.MinInt64)
 	for i, o := range operations {
 		alone := o.Call > last && (i+1 == len(operations) || operations[i+1].Call > o.Return)
 		last = max(last, o.Return)
@@ -209,7 +209,7 @@ func (s segment) judge(object string) (Violation, bool) {
 	}
 	history := make([]porcupine.Operation, 0, len(s.operations))
 	for _, o := range s.operations {
-		history = append(history, porcupine.Operation{ClientId: o.Client, Input: o, Call: o.Call, Return: o.Return})
+		history = append(history, porcupine.Operation{ClientId: o.Client, Input: o, Call: int64(o.Call), Return: int64(o.Return)})
 	}
 	result := porcupine.CheckOperationsTimeout(model, history, undecidedAfter)
 	switch result {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sort"
+	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -143,6 +144,14 @@ func Key(namespace, name string) string {
 		return name
 	}
 	return namespace + "/" + name
+}
+
+// SplitKey returns the namespace and the name in a key.
+func SplitKey(key string) (namespace, name string) {
+	if namespace, name, found := strings.Cut(key, "/"); found {
+		return namespace, name
+	}
+	return "", key
 }
 
 // Each calls visit with each page.

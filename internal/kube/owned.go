@@ -11,9 +11,12 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/crdconform/crdconform/cluster"
 )
 
 // ownedPoll is how often an API server is asked whether an object is gone.
@@ -58,6 +61,26 @@ func (o *Owned) Add(object Object) {
 // Has reports whether an object of a UID is one of them.
 func (o *Owned) Has(uid types.UID) bool {
 	return slices.ContainsFunc(o.all, func(object Object) bool { return object.UID == uid })
+}
+
+// Namespace creates a namespace that belongs to a run, unless it is there, and reports whether it did.
+func (o *Owned) Namespace(ctx context.Context, name, run string) (created bool, err error) {
+	namespace := &unstructured.Unstructured{}
+	namespace.SetAPIVersion("v1")
+	namespace.SetKind("Namespace")
+	namespace.SetName(name)
+	namespace.SetLabels(map[string]string{cluster.RunLabel: run})
+	object := Object{Kind: namespace.GroupVersionKind(), Resource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, Name: name}
+	there, err := o.Client.Resource(object.Resource).Create(ctx, namespace, metav1.CreateOptions{FieldManager: FieldManager})
+	if apierrors.IsAlreadyExists(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("creating the namespace %s: %w", name, err)
+	}
+	object.UID = there.GetUID()
+	o.Add(object)
+	return true, nil
 }
 
 // Remove deletes what was created, in an order in which each can go, and waits until it is gone. What others made in its place is left alone.

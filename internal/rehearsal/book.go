@@ -11,6 +11,8 @@ import (
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // book has what objects show at versions, in a file. In memory it has their names, and 24 bytes for each object and version.
@@ -135,5 +137,5 @@ func (b *book) close() error {
 }
 
 func keyOf(object *unstructured.Unstructured) string {
-	return key(object.GetNamespace(), object.GetName())
+	return kube.Key(object.GetNamespace(), object.GetName())
 }

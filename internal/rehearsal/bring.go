@@ -18,6 +18,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -261,7 +262,7 @@ func (l *leg) open(ctx context.Context, k *kind) error {
 	var names []string
 	for _, e := range l.sources.all {
 		if e.definition.Name == k.name {
-			names = append(names, key(e.namespace, e.name))
+			names = append(names, kube.Key(e.namespace, e.name))
 		}
 	}
 	var err error
@@ -294,7 +295,7 @@ func (l *leg) settle(ctx context.Context, k *kind) error {
 	versions := map[string]string{}
 	for _, e := range l.sources.all {
 		if e.definition.Name == k.name && !e.stored && e.version != storage {
-			name := key(e.namespace, e.name)
+			name := kube.Key(e.namespace, e.name)
 			left, versions[name] = append(left, name), e.version
 		}
 	}

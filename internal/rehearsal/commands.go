@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/shell"
 )
 
@@ -14,7 +15,7 @@ func (k *kind) target(version string) string {
 
 // in returns the arguments of kubectl for an object: its name, and its namespace if it has one.
 func (k *kind) in(object string) string {
-	namespace, name := split(object)
+	namespace, name := kube.SplitKey(object)
 	if !k.scoped {
 		return shell.Quote(name)
 	}

@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/storage"
 	"github.com/crdconform/crdconform/internal/storage/migrate"
 	"github.com/crdconform/crdconform/requirement"
@@ -70,7 +71,7 @@ func (l *leg) droppable(k *kind, version string, verdict storage.Removal) {
 		}
 		for _, blocker := range f.First {
 			found := finding{
-				id: requirement.UpgradeDropSafe, kind: k, object: key(blocker.Namespace, blocker.Name), version: version,
+				id: requirement.UpgradeDropSafe, kind: k, object: kube.Key(blocker.Namespace, blocker.Name), version: version,
 				message: fmt.Sprintf("%s is removed, and %s (%s)", version, stillNeeds(blocker, version), f.Requirement),
 			}
 			if f.Mend != "" {

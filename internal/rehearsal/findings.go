@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -57,7 +58,7 @@ func (f finding) likeness(s *corpus.Schema) string {
 	if f.field != "" {
 		what = s.Place(f.field) + " " + f.effect
 	} else {
-		if _, name := split(f.object); name != "" {
+		if _, name := kube.SplitKey(f.object); name != "" {
 			what = strings.ReplaceAll(strings.ReplaceAll(what, f.object, "*"), name, "*")
 		}
 		what = number.ReplaceAllString(quotedName.ReplaceAllString(what, `"*"`), "0")
@@ -223,7 +224,7 @@ func (r *record) causeOf(f finding, verdict requirement.Verdict, s *corpus.Schem
 		Requirement: f.id, Verdict: verdict, Step: r.step, Version: f.version, Field: f.field, Before: f.before, After: f.after,
 		Message: visible.Cut(f.message, 2000), Commands: f.commands,
 	}}
-	c.Namespace, c.Name = split(f.object)
+	c.Namespace, c.Name = kube.SplitKey(f.object)
 	if f.kind != nil {
 		c.Definition = f.kind.name
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/explanation"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -110,7 +111,7 @@ func fields(causes []*cause) []reports.FieldFinding {
 			continue
 		}
 		all = append(all, reports.FieldFinding{
-			Field: c.place, Effect: c.effect, From: c.Version, To: c.Version, Lacking: c.lacking, Message: key(c.Namespace, c.Name) + ": " + c.Message,
+			Field: c.place, Effect: c.effect, From: c.Version, To: c.Version, Lacking: c.lacking, Message: kube.Key(c.Namespace, c.Name) + ": " + c.Message,
 		})
 	}
 	return all

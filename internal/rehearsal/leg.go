@@ -246,7 +246,7 @@ func (l *leg) resource(k *kind, version string) dynamic.NamespaceableResourceInt
 
 // at returns a client for the objects beside one.
 func (l *leg) at(k *kind, version, object string) (dynamic.ResourceInterface, string) {
-	namespace, name := split(object)
+	namespace, name := kube.SplitKey(object)
 	if !k.scoped {
 		return l.resource(k, version), name
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/storage/migrate"
 	"github.com/crdconform/crdconform/internal/storage/proof"
 	"github.com/crdconform/crdconform/requirement"
@@ -78,7 +79,7 @@ func (l *leg) proveMigration(ctx context.Context, k *kind) error {
 			return errors.New(refusal.Reason)
 		}
 		l.record.find(finding{
-			id: id, kind: k, object: key(refusal.Namespace, refusal.Name), version: k.new.storage(), commands: commands,
+			id: id, kind: k, object: kube.Key(refusal.Namespace, refusal.Name), version: k.new.storage(), commands: commands,
 			message: fmt.Sprintf("it cannot be migrated to %s: %s", k.new.storage(), refusal.Reason),
 		})
 	}
@@ -89,7 +90,7 @@ func (l *leg) proveMigration(ctx context.Context, k *kind) error {
 		if refused {
 			continue // it was reported
 		}
-		object := key(f.Namespace, f.Name)
+		object := kube.Key(f.Namespace, f.Name)
 		if f.Requirement == requirement.MigrationObjectsContent && l.record.selects(requirement.UpgradeUseRead) {
 			// It is reported with the field in the next step, unless it was already.
 			if differ++; !l.record.brokenFor(by, k, object) {

@@ -26,6 +26,7 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/dump"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // Objects are the objects of a cluster, in a file: they need not fit into memory.
@@ -94,7 +95,7 @@ func (o *Objects) Add(object dump.Object, edit func(*unstructured.Unstructured) 
 	}
 	if !slices.ContainsFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == object.Version }) {
 		return fmt.Errorf("%s: %s %s is at the version %s, which the old definition does not have (want %s); as the old release, give the one that the objects come from",
-			object.From, object.Kind, key(object.Namespace, object.Name), object.Version, strings.Join((&side{typed: d}).versions(), ", "))
+			object.From, object.Kind, kube.Key(object.Namespace, object.Name), object.Version, strings.Join((&side{typed: d}).versions(), ", "))
 	}
 	u := &unstructured.Unstructured{}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(object.JSON, &u.Object); err != nil {
@@ -105,7 +106,7 @@ func (o *Objects) Add(object dump.Object, edit func(*unstructured.Unstructured) 
 		return fmt.Errorf("%s: %s %s %w", object.From, object.Kind, object.Name, err)
 	}
 	if err := parseManagedFields(u); err != nil {
-		return fmt.Errorf("%s: %s %s: %w; remove the entry, or export the objects again", object.From, object.Kind, key(e.namespace, e.name), err)
+		return fmt.Errorf("%s: %s %s: %w; remove the entry, or export the objects again", object.From, object.Kind, kube.Key(e.namespace, e.name), err)
 	}
 	if edit != nil {
 		if err := edit(u); err != nil {
@@ -145,7 +146,7 @@ func (o *Objects) learn(object dump.Object) error {
 func (o *Objects) put(e entry, raw []byte) error {
 	this := identity{e.definition, e.namespace, e.name}
 	if at, twice := o.seen[this]; twice {
-		return fmt.Errorf("%s: %s %s is there already at %s; leave one of them out", e.from, e.definition.Spec.Names.Kind, key(e.namespace, e.name), o.all[at].from)
+		return fmt.Errorf("%s: %s %s is there already at %s; leave one of them out", e.from, e.definition.Spec.Names.Kind, kube.Key(e.namespace, e.name), o.all[at].from)
 	}
 	o.seen[this] = len(o.all)
 	e.offset, e.length = o.end, int32(len(raw))
@@ -251,23 +252,6 @@ func parseManagedFields(u *unstructured.Unstructured) error {
 	return nil
 }
 
-// key names an object as etcd sorts it.
-func key(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "/" + name
-}
-
-// split returns the namespace and the name of a key.
-func split(key string) (namespace, name string) {
-	namespace, name, found := strings.Cut(key, "/")
-	if !found {
-		return "", key
-	}
-	return namespace, name
-}
-
 // Collect adds the objects of a source to those of others.
 func (o *Objects) Collect(ctx context.Context, source string, options dump.Options, edit func(*unstructured.Unstructured) error) (dump.Summary, error) {
 	var wanted []apiextensionsv1.CustomResourceDefinition
@@ -286,7 +270,7 @@ func (o *Objects) keep(d *apiextensionsv1.CustomResourceDefinition, stored clust
 	}
 	e := entry{
 		definition: d, namespace: fields[0].String(), name: fields[1].String(), version: versionOf(stored.Data), order: stored.Revision, stored: true,
-		from: d.Spec.Names.Kind + " " + key(fields[0].String(), fields[1].String()) + " of the release before",
+		from: d.Spec.Names.Kind + " " + kube.Key(fields[0].String(), fields[1].String()) + " of the release before",
 	}
 	return o.put(e, stored.Data)
 }

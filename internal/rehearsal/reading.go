@@ -260,12 +260,8 @@ send:
 // get reads objects one by one, and returns those that cannot be read.
 func (l *leg) get(ctx context.Context, k *kind, version string) ([]failure, error) {
 	return l.each(ctx, k.book.names, func(ctx context.Context, object string) (func() error, error) {
-		path := []string{"apis", k.group, version}
-		namespace, name := split(object)
-		if k.scoped {
-			path = append(path, "namespaces", namespace)
-		}
-		err := l.rest.Get().AbsPath(append(path, k.plural, name)...).Do(ctx).Error()
+		namespace, name := kube.SplitKey(object)
+		err := l.rest.Get().AbsPath(kube.Resource{Group: k.group, Plural: k.plural, Namespace: namespace}.Path(version, name)).Do(ctx).Error()
 		if apierrors.IsNotFound(err) {
 			return nil, nil //nolint:nilnil // somebody deleted it
 		}

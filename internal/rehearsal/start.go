@@ -11,8 +11,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -177,13 +177,15 @@ func (l *leg) serves(ctx context.Context, kinds []*kind) error {
 		}
 		at, name := l.at(k, version, object)
 		var last error
-		err := wait.PollUntilContextTimeout(ctx, servesPoll, servesTimeout, true, func(ctx context.Context) (bool, error) {
+		within, cancel := context.WithTimeout(ctx, servesTimeout)
+		err := kube.Until(within, servesPoll, func(ctx context.Context) (bool, error) {
 			_, last = at.Get(ctx, name, metav1.GetOptions{})
 			if l.running() != nil {
 				return false, l.running()
 			}
 			return !isUnreached(last), nil
 		})
+		cancel()
 		if err != nil && ctx.Err() == nil {
 			return errors.Join(fmt.Errorf("it runs, but API servers get no response from it: reading %s of %s at %s: %w", object, k.name, version, last), l.running())
 		}

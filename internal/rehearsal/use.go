@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -88,7 +88,7 @@ func (l *leg) candidates(ctx context.Context, k *kind, version string) (all []*u
 	}
 	namespace := metav1.NamespaceDefault
 	if len(k.book.names) > 0 {
-		namespace, _ = split(k.book.names[0])
+		namespace, _ = kube.SplitKey(k.book.names[0])
 	}
 	for i, object := range all {
 		meta := map[string]any{"name": fmt.Sprintf("%s-%s-%d", madeSuffix, version, i)}
@@ -333,7 +333,9 @@ func (l *leg) collectsFor(ctx context.Context, k *kind, owner, version string) e
 		return nil // that it cannot be deleted was reported
 	}
 	limit := cmp.Or(l.CollectTimeout, collectTimeout)
-	err = wait.PollUntilContextTimeout(ctx, collectPoll, limit, true, func(ctx context.Context) (bool, error) {
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err = kube.Until(within, collectPoll, func(ctx context.Context) (bool, error) {
 		_, gone := maps.Get(ctx, owned.GetName(), metav1.GetOptions{})
 		return apierrors.IsNotFound(gone), nil
 	})

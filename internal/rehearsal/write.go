@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -306,7 +307,7 @@ func annotated(object *unstructured.Unstructured) *unstructured.Unstructured {
 
 // kubectlApply is the command with which a manager tries to apply an object.
 func (*leg) kubectlApply(k *kind, version, object, manager string) string {
-	namespace, name := split(object)
+	namespace, name := kube.SplitKey(object)
 	meta := "name: " + name
 	if namespace != "" {
 		meta += ", namespace: " + namespace

@@ -14,6 +14,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
@@ -29,7 +30,8 @@ type Router struct {
 
 	mu         sync.Mutex
 	made       map[key]*corev1.Service
-	namespaces map[string]bool // made by the router
+	slices     map[key]types.UID    // endpoints
+	namespaces map[string]types.UID // made by the router
 }
 
 // Await returns when calls to a port of the address of a service arrive, or when they are refused.
@@ -40,7 +42,7 @@ type key struct{ namespace, name string }
 // NewRouter returns a router that labels whatever it makes with the ID of a run. It waits until calls arrive where it leads them
 // and, unless refuse is nil, until they are refused when it has taken their endpoint away: some time they go where they went before.
 func NewRouter(client kubernetes.Interface, run string, arrive, refuse Await) *Router {
-	return &Router{client: client, run: run, arrive: arrive, refuse: refuse, made: map[key]*corev1.Service{}, namespaces: map[string]bool{}}
+	return &Router{client: client, run: run, arrive: arrive, refuse: refuse, made: map[key]*corev1.Service{}, slices: map[key]types.UID{}, namespaces: map[string]types.UID{}}
 }
 
 // Route makes calls to a port of a service go to an address, <host>:<port> with an IP address as host, in place of where they
@@ -146,12 +148,15 @@ func (r *Router) lead(ctx context.Context, service *corev1.Service, to target) e
 	meta.Labels[discoveryv1.LabelManagedBy] = "crdconform"
 	// It goes with the service, wherever there is a garbage collector.
 	meta.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Service", Name: service.Name, UID: service.UID}}
-	_, err := r.client.DiscoveryV1().EndpointSlices(service.Namespace).Create(ctx, &discoveryv1.EndpointSlice{
+	made, err := r.client.DiscoveryV1().EndpointSlices(service.Namespace).Create(ctx, &discoveryv1.EndpointSlice{
 		ObjectMeta:  meta,
 		AddressType: addresses,
 		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{to.ip.String()}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}}},
 		Ports:       []discoveryv1.EndpointPort{{Name: new(portName), Port: &to.port, Protocol: new(corev1.ProtocolTCP)}},
 	}, metav1.CreateOptions{})
+	if err == nil {
+		r.slices[key{service.Namespace, service.Name}] = made.UID
+	}
 	return err
 }
 
@@ -172,9 +177,9 @@ func (r *Router) ensure(ctx context.Context, namespace string) error {
 	defer cancel()
 	namespaces := r.client.CoreV1().Namespaces()
 	err := wait.PollUntilContextCancel(within, poll, true, func(ctx context.Context) (bool, error) {
-		_, err := namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: r.meta(namespace)}, metav1.CreateOptions{})
+		made, err := namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: r.meta(namespace)}, metav1.CreateOptions{})
 		if err == nil {
-			r.namespaces[namespace] = true
+			r.namespaces[namespace] = made.UID
 			return true, nil
 		}
 		if !apierrors.IsAlreadyExists(err) {
@@ -197,18 +202,20 @@ func (r *Router) ensure(ctx context.Context, namespace string) error {
 
 // unlead takes the endpoint of a service away that the router made.
 func (r *Router) unlead(ctx context.Context, k key) error {
-	if r.made[k] == nil {
+	uid, led := r.slices[k]
+	if !led {
 		return nil
 	}
-	if err := unlessGone(r.client.DiscoveryV1().EndpointSlices(k.namespace).Delete(ctx, k.name, metav1.DeleteOptions{})); err != nil {
+	if err := unlessGone(r.client.DiscoveryV1().EndpointSlices(k.namespace).Delete(ctx, k.name, only(uid))); err != nil {
 		return fmt.Errorf("removing the endpoint of the service %s/%s: %w", k.namespace, k.name, err)
 	}
+	delete(r.slices, k)
 	return nil
 }
 
 // remove takes a service away that the router made.
 func (r *Router) remove(ctx context.Context, k key) error {
-	service := r.client.CoreV1().Services(k.namespace).Delete(ctx, k.name, metav1.DeleteOptions{})
+	service := r.client.CoreV1().Services(k.namespace).Delete(ctx, k.name, only(r.made[k].UID))
 	if err := errors.Join(r.unlead(ctx, k), unlessGone(service)); err != nil {
 		return fmt.Errorf("removing the service %s/%s: %w", k.namespace, k.name, err)
 	}
@@ -216,8 +223,13 @@ func (r *Router) remove(ctx context.Context, k key) error {
 	return nil
 }
 
+// only is for the deletion of an object, and not of one that took its place.
+func only(uid types.UID) metav1.DeleteOptions {
+	return metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))}
+}
+
 func unlessGone(err error) error {
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}
 	return err
@@ -231,8 +243,8 @@ func (r *Router) Close(ctx context.Context) error {
 	for k := range r.made {
 		errs = append(errs, r.remove(ctx, k))
 	}
-	for namespace := range r.namespaces {
-		err := unlessGone(r.client.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{}))
+	for namespace, uid := range r.namespaces {
+		err := unlessGone(r.client.CoreV1().Namespaces().Delete(ctx, namespace, only(uid)))
 		if err == nil {
 			delete(r.namespaces, namespace)
 			continue

@@ -125,24 +125,16 @@ func (e Error) Fails() bool {
 	return !slices.Contains([]Error{"", Conflict, Expired, NotThere, There, Canceled}, e)
 }
 
-// Operation is a request of a client and the answer to it. Times are counted from the header's Started.
+// Operation is a request of a client and the answer to it. Times are counted from the header's Started. A write is Unknown unless it is
+// certain that nothing was changed. The kind is left out, for which there is the verb, and lists and watches have no object.
 type Operation struct {
-	Client  int             `json:"client"`
-	Verb    Verb            `json:"verb"`
-	Object  string          `json:"object,omitempty"` // namespace/name, or name; empty for lists and watches
-	Version string          `json:"version"`          // API version of the request
-	Storage bool            `json:"storage,omitempty"`
-	Call    time.Duration   `json:"call"`
-	Return  time.Duration   `json:"return"` // when the client was answered, or gave up
-	Outcome history.Outcome `json:"outcome"`
-	Code    int             `json:"code,omitempty"` // of HTTP; 0 if there is none
-	Error   Error           `json:"error,omitempty"`
-	Text    string          `json:"text,omitempty"` // first words of the error
+	history.Operation
 
-	// Written, Over and Seen are as in history.Operation. A write is Unknown unless it is certain that nothing was changed.
-	Written string         `json:"written,omitempty"`
-	Over    *history.State `json:"over,omitempty"`
-	Seen    *history.State `json:"seen,omitempty"`
+	Verb    Verb   `json:"verb"`
+	Storage bool   `json:"storage,omitempty"`
+	Code    int    `json:"code,omitempty"` // of HTTP; 0 if there is none
+	Error   Error  `json:"error,omitempty"`
+	Text    string `json:"text,omitempty"` // first words of the error
 
 	// Digest is that of the object in the answer, without what changes by itself, such as resourceVersion and managedFields. An object
 	// with the same Content must have the same digest at a version whenever it is read. Content is empty if the digest leaves out what
@@ -176,15 +168,11 @@ func (o Operation) Failed() bool { return o.Error.Fails() }
 
 // History returns the operation for the judge of registers, and false for a list or a watch.
 func (o Operation) History() (history.Operation, bool) {
-	kinds := map[Verb]history.Kind{
-		Get: history.Read, Create: history.Create, Update: history.Update, Patch: history.Patch, Apply: history.Apply,
-		Delete: history.Delete, Status: history.Status,
+	o.Kind = history.Kind(o.Verb)
+	if o.Verb == Get {
+		o.Kind = history.Read
 	}
-	kind, single := kinds[o.Verb]
-	return history.Operation{
-		Client: o.Client, Object: o.Object, Kind: kind, Version: o.Version, Written: o.Written, Over: o.Over, Seen: o.Seen,
-		Call: int64(o.Call), Return: int64(o.Return), Outcome: o.Outcome,
-	}, single
+	return o.Operation, o.Verb != List && o.Verb != Watch
 }
 
 // WatchState is what becomes of a watch.

@@ -24,8 +24,10 @@ func header() Header {
 
 func get(at time.Duration) Operation {
 	return Operation{
-		Verb: Get, Object: "default/a", Version: "v1", Storage: true, Call: at, Return: at + time.Millisecond, Outcome: history.Acknowledged, Code: 200,
-		Seen: &history.State{Exists: true, Content: "1"}, Digest: "d",
+		Operation: history.Operation{
+			Object: "default/a", Version: "v1", Call: at, Return: at + time.Millisecond, Outcome: history.Acknowledged, Seen: &history.State{Exists: true, Content: "1"},
+		},
+		Verb: Get, Storage: true, Code: 200, Digest: "d",
 	}
 }
 
@@ -36,8 +38,8 @@ func sample() *History {
 		Marks:  []Mark{{Name: Quiet}, {Name: FaultBegan, At: time.Second, Text: "killed"}, {Name: "certificate written", At: 2}},
 		Operations: []Operation{
 			get(1),
-			{Verb: List, Version: "v1beta1", Return: 5, Outcome: history.Acknowledged, Items: 1, Listed: []Sight{{Object: "default/a", Content: "1", Digest: "<d>"}}},
-			{Verb: Patch, Object: "default/a", Version: "v1", Call: 2, Return: 9, Outcome: history.Unknown, Error: Timeout, Text: "context deadline exceeded"},
+			{Operation: history.Operation{Version: "v1beta1", Return: 5, Outcome: history.Acknowledged}, Verb: List, Items: 1, Listed: []Sight{{Object: "default/a", Content: "1", Digest: "<d>"}}},
+			{Operation: history.Operation{Object: "default/a", Version: "v1", Call: 2, Return: 9, Outcome: history.Unknown}, Verb: Patch, Error: Timeout, Text: "context deadline exceeded"},
 		},
 		Watches: []WatchEvent{{Version: "v1", State: Opened}, {Version: "v1", At: 3, State: Ended, Error: Reset}},
 		Lags:    []Lag{{At: 3, Lag: 1}},

@@ -80,8 +80,8 @@ func (s *sim) operation(n int, at time.Duration, states map[string]history.State
 	version := []string{"v1", "v1beta1", "v1alpha1"}[s.random.IntN(3)]
 	name := fmt.Sprintf("default/%d", s.random.IntN(len(states)))
 	o := Operation{
-		Client: n % 16, Verb: Get, Object: name, Version: version, Storage: version == "v1", Call: at, Outcome: history.Acknowledged, Code: 200,
-		Digest: "of " + version,
+		Operation: history.Operation{Client: n % 16, Object: name, Version: version, Call: at, Outcome: history.Acknowledged},
+		Verb:      Get, Storage: version == "v1", Code: 200, Digest: "of " + version,
 	}
 	// Most take 1 to 5 ms, and a few more.
 	o.Return = at + time.Millisecond + time.Duration(s.random.ExpFloat64()*float64(time.Millisecond))

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/pause"
@@ -65,7 +64,9 @@ func (m *migration) published(ctx context.Context) error {
 		return nil // nothing shows it
 	}
 	var last error
-	err := wait.PollUntilContextTimeout(ctx, publishPoll, publishTimeout, true, func(ctx context.Context) (bool, error) {
+	within, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
+	err := kube.Until(within, publishPoll, func(ctx context.Context) (bool, error) {
 		raw, err := m.everything.Discovery().RESTClient().Get().AbsPath("apis", m.crd.Spec.Group, m.storage).DoRaw(ctx)
 		if last = err; err != nil {
 			return false, nil //nolint:nilerr // it is tried again

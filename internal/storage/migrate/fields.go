@@ -101,7 +101,7 @@ func seed(entry metav1.ManagedFieldsEntry, apiVersion string) metav1.ManagedFiel
 
 // contentAt reads an object at a version. The error is a conflict if it is not what it was.
 func (m *migration) contentAt(ctx context.Context, version string, object *metav1.PartialObjectMetadata) (map[string]any, error) {
-	raw, err := body(m.rest.Get().AbsPath(m.path(version, object)...).Do(ctx))
+	raw, err := body(m.rest.Get().AbsPath(m.path(version, object)).Do(ctx))
 	if err != nil {
 		return nil, err
 	}

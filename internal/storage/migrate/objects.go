@@ -342,7 +342,7 @@ func (m *migration) request(object *metav1.PartialObjectMetadata, mended *mended
 }
 
 func (m *migration) requestOf(kind types.PatchType, object *metav1.PartialObjectMetadata, change []byte) *rest.Request {
-	return m.rest.Patch(kind).AbsPath(m.path(m.served[0], object)...).Param("fieldManager", manager).Body(change)
+	return m.rest.Patch(kind).AbsPath(m.path(m.served[0], object)).Param("fieldManager", manager).Body(change)
 }
 
 // try has the API server try the write of an object without keeping it. Where managed fields name other versions, it tries the write

@@ -144,11 +144,7 @@ func (m *migration) resource(version string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: m.crd.Spec.Group, Version: version, Resource: m.crd.Spec.Names.Plural}
 }
 
-// path is where an object is at a version, in segments.
-func (m *migration) path(version string, object *metav1.PartialObjectMetadata) []string {
-	segments := []string{"apis", m.crd.Spec.Group, version}
-	if object.Namespace != "" {
-		segments = append(segments, "namespaces", object.Namespace)
-	}
-	return append(segments, m.crd.Spec.Names.Plural, object.Name)
+// path is where an object is at a version.
+func (m *migration) path(version string, object *metav1.PartialObjectMetadata) string {
+	return kube.ResourceOf(m.crd, object.Namespace).Path(version, object.Name)
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -62,7 +63,7 @@ func (p *Proof) only(crd *apiextensionsv1.CustomResourceDefinition) {
 // exercise reads, applies and deletes an object at the only version that is left.
 func (p *Proof) exercise(ctx context.Context, e *evidence, n int) {
 	key := p.before.name(n)
-	namespace, name := split(key)
+	namespace, name := kube.SplitKey(key)
 	at := p.at(p.storage).Namespace(namespace)
 	object, err := at.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {

@@ -72,15 +72,6 @@ func (i *inventory) find(name string) int {
 	return n
 }
 
-// split returns the namespace and the name of an object.
-func split(key string) (string, string) {
-	namespace, name, found := strings.Cut(key, "/")
-	if !found {
-		return "", key
-	}
-	return namespace, name
-}
-
 // seen is an object as it was listed.
 type seen struct {
 	key     string

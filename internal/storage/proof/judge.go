@@ -69,12 +69,12 @@ func (s *sample) String() string { return names(s.first, s.count) }
 
 // isOwn reports whether an object was created by the writers.
 func (e *evidence) isOwn(key string) bool {
-	_, name := split(key)
+	_, name := kube.SplitKey(key)
 	return strings.HasPrefix(name, e.own)
 }
 
 func (e *evidence) found(id requirement.ID, key, expected, actual string) {
-	namespace, name := split(key)
+	namespace, name := kube.SplitKey(key)
 	e.findings = append(e.findings, Finding{id, namespace, name, expected, actual})
 }
 

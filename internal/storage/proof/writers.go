@@ -152,7 +152,7 @@ func (c *writer) do(kind history.Kind, key string) {
 	}
 	var body []byte
 	var err error
-	_, name := split(key)
+	_, name := kube.SplitKey(key)
 	switch kind {
 	case history.Create:
 		like := c.proof.before.examples[c.version].DeepCopy()
@@ -198,14 +198,14 @@ func (c *writer) get(key string) ([]byte, *history.State) {
 
 // send sends a request, and records and returns what came of it. It is finished even if the writers are stopped meanwhile.
 func (c *writer) send(o history.Operation, body []byte) ([]byte, *history.State) {
-	namespace, name := split(o.Object)
+	namespace, name := kube.SplitKey(o.Object)
 	own, manager, at := c.isOwn(name), "", c.clients.In(namespace)
 	if o.Written != "" {
 		manager = "crdconform-writer-" + c.version
 	}
-	o.Call = int64(time.Since(c.began))
+	o.Call = time.Since(c.began)
 	raw, err := at.Do(context.Background(), at.Request(o.Kind, c.version, name, manager, body))
-	o.Return = int64(time.Since(c.began))
+	o.Return = time.Since(c.began)
 	if err == nil && o.Kind != history.Delete {
 		o.Seen, err = c.state(raw, own)
 	}
@@ -294,7 +294,7 @@ func (w *writers) clean(ctx context.Context) error {
 	var errs []error
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, w.proof.annotation())
 	w.each(func(_ int, key string) {
-		namespace, name := split(key)
+		namespace, name := kube.SplitKey(key)
 		at := w.proof.at(w.proof.served[0]).Namespace(namespace)
 		var err error
 		if w.isOwn(name) {

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -124,8 +123,10 @@ var errNotOurs = errors.New("it already exists and was not created by this run; 
 
 // apply creates an object, and waits for definitions until they are served.
 func (a *applier) apply(ctx context.Context, object *unstructured.Unstructured) error {
-	if err := a.ensureNamespace(ctx, object.GetNamespace()); err != nil {
-		return err
+	if namespace := object.GetNamespace(); namespace != "" {
+		if _, err := a.owned.Namespace(ctx, namespace, a.run); err != nil {
+			return err
+		}
 	}
 	mapping, err := a.mapping(object)
 	if err != nil {
@@ -161,25 +162,6 @@ func (a *applier) create(ctx context.Context, at dynamic.ResourceInterface, obje
 	ours := object.DeepCopy()
 	ours.SetUID(there.GetUID()) // another one by now is a conflict
 	return at.Apply(ctx, object.GetName(), ours, metav1.ApplyOptions{FieldManager: kube.FieldManager, Force: true})
-}
-
-// ensureNamespace creates a namespace that is not there.
-func (a *applier) ensureNamespace(ctx context.Context, name string) error {
-	if name == "" {
-		return nil
-	}
-	resource := corev1.SchemeGroupVersion.WithResource("namespaces")
-	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
-	mark(namespace, a.run)
-	created, err := a.client.Resource(resource).Create(ctx, namespace, metav1.CreateOptions{FieldManager: kube.FieldManager})
-	if apierrors.IsAlreadyExists(err) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("namespace %s: %w", name, err)
-	}
-	a.owned.Add(kube.Object{Kind: namespace.GroupVersionKind(), Resource: resource, Name: name, UID: created.GetUID()})
-	return nil
 }
 
 // poll asks again and again, until the answer is yes or an error or the context ends.
