@@ -126,6 +126,8 @@ type Env struct {
 	installer   *installer
 	unreachable reach
 	running     requirement.ID  // what the running spec checks
+	trials      int             // of the running spec, see Tried
+	fruitless   string          // see Fruitless
 	stopped     <-chan struct{} // closed when the run is to end early
 }
 

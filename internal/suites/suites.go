@@ -3,8 +3,10 @@
 package suites
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
@@ -57,11 +59,12 @@ func (e *Env) declare(id requirement.ID, text string, body func(ctx ginkgo.SpecC
 	}
 	//nolint:forbidigo // this is what everybody else is to use
 	ginkgo.It(text, append(decorators, func(ctx ginkgo.SpecContext) {
-		e.running = id
+		e.running, e.trials, e.fruitless = id, 0, ""
 		e.skipUnlessApplicable(r)
 		defer e.noteStop()
 		defer e.unreachable.watch()()
 		body(ctx)
+		e.skipUntried(id)
 	})...)
 }
 
@@ -182,6 +185,7 @@ func (e *Env) Violated(severity requirement.Verdict, how string) {
 	if severity != requirement.Tolerated {
 		ginkgo.Fail(how)
 	}
+	e.Tried(1)
 	ginkgo.AddReportEntry(entryTolerated, how, ginkgo.ReportEntryVisibilityFailureOrVerbose)
 }
 
@@ -191,6 +195,34 @@ func (e *Env) Inapplicable(reason string) {
 	ginkgo.GinkgoHelper()
 	ginkgo.AddReportEntry(entryImmaterial, "", ginkgo.ReportEntryVisibilityNever)
 	ginkgo.Skip(reason)
+}
+
+// Tried adds to the number of effective trials of the running spec: of times that something was done which could have shown a violation.
+// A patch that changes nothing is none.
+func (e *Env) Tried(n int) { e.trials += n }
+
+// Fruitless notes why something that the running spec tried was no effective trial. The first such reason is given if there is none at all.
+func (e *Env) Fruitless(format string, arguments ...any) {
+	if e.fruitless == "" {
+		e.fruitless = fmt.Sprintf(format, arguments...)
+	}
+}
+
+// needsTrials reports whether a spec tries what is the user's own, of which there may be nothing that could show a violation.
+func needsTrials(id requirement.ID) bool {
+	return id.Area() == "resource" || strings.HasPrefix(string(id), "webhook.conversion.")
+}
+
+// skipUntried skips the running spec if it has reported no effective trial: it would have passed whatever the webhook does.
+func (e *Env) skipUntried(id requirement.ID) {
+	ginkgo.GinkgoHelper()
+	if !needsTrials(id) {
+		return
+	}
+	fmt.Fprintf(ginkgo.GinkgoWriter, "effective trials: %d\n", e.trials)
+	if e.trials == 0 {
+		ginkgo.Skip("could not be judged: " + cmp.Or(e.fruitless, "there was nothing to try that could have shown a violation"))
+	}
 }
 
 // Attach adds a file to the result of the running spec, as evidence or to reproduce what was seen.

@@ -28,7 +28,6 @@ func conversion(env *suites.Env, p *prober) {
 			if n := len(env.Subject.Corpus.Mutual()); n < 3 {
 				env.Inapplicable(fmt.Sprintf("needs three versions; there are %d", n))
 			}
-			p.came = 0
 			p.hold(ctx, p.path())
 			p.someCame()
 		})
@@ -115,6 +114,7 @@ func (p *prober) documentedExample(ctx SpecContext) {
 	x.judgement = request.Judge(x.response)
 	var schema *corpus.Schema // the documents' example says more than the schema
 	for i, got := range p.expect(ctx, x, "the documents' request") {
+		p.env.Tried(1)
 		want := documented.Response.ConvertedObjects[i]
 		wanted, converted := p.decode(want), p.decode(got)
 		if lost := schema.Losses(wanted, converted); len(lost) > 0 {

@@ -152,7 +152,6 @@ func (p *prober) earlierConverted(ctx SpecContext) {
 func (p *prober) earlierKept(ctx SpecContext) {
 	p.needsEarlier(ctx)
 	usual := p.usual(ctx)
-	p.came = 0
 	p.hold(ctx, property{objects: p.ofEarlier, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		of, places := p.known(ctx, pair, objects)
 		var findings []finding

@@ -44,7 +44,8 @@ func (p *prober) edits() property {
 		if len(objects) == 1 {
 			most = math.MaxInt // what was found in it must be found again
 		}
-		tried := map[string]int{}
+		samples := len(p.env.Subject.Corpus.Objects(pair.From)) // which come first, and take no place away from what was generated
+		triedOf := map[bool]map[string]int{true: {}, false: {}}
 		var changes, removals, settings []edit
 		trips := p.roundTrip(ctx, pair, objects)
 		for i, t := range trips {
@@ -53,10 +54,14 @@ func (p *prober) edits() property {
 			}
 			converted := corpus.Restored(objects[i], t.there.object)
 			beside := ""
+			tried, nth := triedOf[i < samples], i
+			if i >= samples {
+				nth -= samples
+			}
 			noted := len(converted.GetAnnotations()) > len(objects[i].GetAnnotations())
 			some := 0
 			switch {
-			case i < editedObjects:
+			case nth < editedObjects:
 				some = most
 			case noted && i >= p.mixed[pair.From]: // it is about one field, which those before may not have
 				some = editsPerSingle
@@ -67,7 +72,7 @@ func (p *prober) edits() property {
 			if some > 0 && noted { // what is set can only be dropped because of notes
 				settings = append(settings, p.settings(pair.To, i, converted, others, some, tried)...)
 			}
-			if i >= editedObjects {
+			if nth >= editedObjects {
 				if beside = company(objects[i]); beside == "" {
 					continue
 				}
@@ -104,6 +109,7 @@ func (p *prober) undone(ctx context.Context, pair corpus.Pair, objects []*unstru
 		if t.back.object == nil {
 			continue
 		}
+		p.came++
 		before := len(findings)
 		for _, l := range p.lost(other, e.object.Object, t.back.object) {
 			if l.After == nil || strings.HasPrefix(l.Path, "metadata.") {
@@ -183,6 +189,7 @@ func (p *prober) returned(ctx context.Context, pair corpus.Pair, objects []*unst
 		if t.back.object == nil {
 			continue
 		}
+		p.came++
 		value, isBack := corpus.Value(t.back.object, e.path)
 		if !isBack || corpus.IsEmpty(value) || p.declared(other, e.path) || p.declared(pair, e.path) {
 			continue

@@ -223,6 +223,16 @@ func (p *prober) base(ctx context.Context, version string) []*unstructured.Unstr
 	return copies(one.objects[:min(len(one.objects), few)])
 }
 
+// some returns the objects of base and, if these are samples, a few that were generated besides: samples add to what is tried.
+func (p *prober) some(ctx context.Context, version string) []*unstructured.Unstructured {
+	objects := p.base(ctx, version)
+	if len(p.env.Subject.Corpus.Objects(version)) == 0 || !p.generates() {
+		return objects
+	}
+	generated := p.pool(ctx, version).objects
+	return append(objects, copies(generated[:min(len(generated), few)])...)
+}
+
 // all returns the objects of base and those that were generated with many fields each. They are the same ones each time, and not to
 // be changed.
 func (p *prober) all(ctx context.Context, version string) []*unstructured.Unstructured {

@@ -61,7 +61,7 @@ type prober struct {
 	failing   *[]found      // see failures
 	closed    *[]found      // see unconverted
 
-	came int // how many objects have made the way that a spec is about
+	came int // how many objects have made the way that a spec is about: its effective trials
 
 	declarations map[string]bool // that were reported, by spec and place
 }

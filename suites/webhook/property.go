@@ -103,7 +103,9 @@ type found struct {
 func (p *prober) hold(ctx context.Context, what property) int {
 	GinkgoHelper()
 	p.sound(ctx)
+	p.came = 0
 	all, tried := p.against(ctx, what)
+	p.env.Tried(p.came)
 	p.report(ctx, what, all)
 	return tried
 }

@@ -34,6 +34,7 @@ type asked struct {
 // and of all. It asks again for the way back, too: only what was converted has the annotations in which webhooks keep fields.
 func (p *prober) pure(ctx SpecContext) {
 	p.sound(ctx)
+	p.came = 0
 	var forth, back []asked
 	for _, pair := range p.pairs(ctx) {
 		objects := p.all(ctx, pair.From)
@@ -77,6 +78,7 @@ func (p *prober) pure(ctx SpecContext) {
 			compare(forth[n%len(forth)], then, fmt.Sprintf("%d for all versions at the same time", parallel))
 		}
 	}
+	p.env.Tried(p.came)
 	p.report(ctx, what, all)
 }
 
@@ -95,6 +97,9 @@ func (p *prober) again(ctx context.Context, pair corpus.Pair, objects []*unstruc
 func (p *prober) unlike(pair corpus.Pair, first, then []outcome, way string) []finding {
 	var findings []finding
 	for i := range first {
+		if first[i].object != nil {
+			p.came++
+		}
 		at := pair.String() + ", asked again"
 		then[i].x.before = &first[i].x
 		switch {

@@ -44,6 +44,7 @@ func (p *prober) dropped(ctx context.Context, pair corpus.Pair, objects []*unstr
 		if t.back.object == nil {
 			continue
 		}
+		p.came++
 		value, isThere := corpus.Value(t.back.object, e.path)
 		if isThere && !corpus.IsEmpty(value) || p.declared(other, e.path) || p.declared(pair, e.path) {
 			continue

@@ -154,6 +154,7 @@ func (p *prober) usual(ctx context.Context) map[string]bool {
 		return p.losing
 	}
 	losing := map[string]bool{}
+	defer func(came int) { p.came = came }(p.came) // of the spec that asks
 	what := p.kept(p.each)
 	for _, pair := range p.pairs(ctx) {
 		for _, f := range what.check(ctx, pair, what.objects(ctx, pair.From)) {
@@ -257,6 +258,7 @@ func (p *prober) identity(ctx context.Context) property {
 		same := corpus.Pair{From: pair.From, To: pair.From}
 		var findings []finding
 		for i, o := range p.convert(ctx, same, objects) {
+			p.came++
 			if o.object == nil {
 				findings = append(findings, finding{i, same.String(), "", fmt.Sprintf("expected the object as it is, got %s", o.x.judgement.Rejected()), none, o.x, effect{sort: refused}})
 				continue
@@ -297,7 +299,7 @@ type life struct {
 // growth is the property of objects to stay as big as they are on the way there and back, again and again. That the webhook refuses
 // one is for other specs to report; the rounds before count.
 func (p *prober) growth() property {
-	return property{mutual: true, objects: p.base, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{mutual: true, objects: p.some, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		lives := make([]life, len(objects))
 		for i, object := range objects {
 			lives[i].current = object
@@ -315,6 +317,7 @@ func (p *prober) growth() property {
 			if last < fewest {
 				continue
 			}
+			p.came++
 			half := (last + settled) / 2
 			least, middle, most := of.sizes[settled-1], of.sizes[half], of.sizes[last-1]
 			if least < middle && middle < most {

@@ -49,7 +49,6 @@ func isStrange(value any) bool {
 func (p *prober) holdStyle(ctx context.Context, style corpus.Style, what string, blames func(corpus.Loss) bool) {
 	GinkgoHelper()
 	special := p.specially(ctx, style, blames)
-	p.came = 0
 	p.tried(p.hold(ctx, special), what)
 	if p.came == 0 {
 		Skip("the webhook converts no object with such values")
@@ -201,6 +200,7 @@ func (p *prober) additions(ctx SpecContext) {
 			what, all = partial, more
 		}
 	}
+	p.env.Tried(p.came)
 	p.report(ctx, what, fewZeros(all))
 	p.someCame()
 }
@@ -287,6 +287,7 @@ func (p *prober) converted(objects func(ctx context.Context, version string) []*
 			p.meet(ctx, pair, objects, outcomes)
 		}
 		for i, o := range outcomes {
+			p.came++
 			if o.raw == nil && (!crashed(&o.x) || !p.usual(ctx)[finding{trip: there(pair)}.place()]) {
 				findings = append(findings, finding{i, pair.String(), "", fmt.Sprintf("conversion failed: %s", o.x.judgement.Rejected()), none, o.x, effect{sort: refused}})
 			}
@@ -321,6 +322,7 @@ func (p *prober) valid(sorts ...corpus.ProblemSort) property {
 			if o.object == nil {
 				continue
 			}
+			p.came++
 			converted := corpus.Restored(objects[i], o.object).DeepCopy().Object
 			whole(converted)
 			if !slices.Contains(sorts, corpus.Unknown) {
