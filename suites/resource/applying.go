@@ -140,6 +140,7 @@ func (r *round) share(ctx context.Context, o *object, other string) {
 	if before == nil || after == nil {
 		return
 	}
+	r.env.Tried(1)
 	r.kept(ctx, o, after, "applied at %s, a label and annotations applied at %s, read at %s", o.version, other, o.version)
 	r.belongs(ctx, o, after, shared, true, "both managers applied")
 	if before.GetResourceVersion() != after.GetResourceVersion() && !r.losesByRight(o) {
@@ -221,6 +222,7 @@ func (r *round) move(ctx context.Context, o *object, other string) {
 	if got == nil {
 		return
 	}
+	r.env.Tried(1)
 	r.managed(ctx, o, got, "a write at "+other, map[string]string{first: o.version, second: o.version})
 
 	moved := r.reduced(o, got)

@@ -49,10 +49,7 @@ func (r *round) blockerOfParts(ctx context.Context, failed error) requirement.ID
 		if !strings.Contains(failed.Error(), "conversion webhook for "+r.crd.APIVersion(pair.From)+",") || r.env.Subject.Corpus.OneWay(pair) {
 			continue
 		}
-		whole := r.env.Subject.Corpus.Objects(pair.From)
-		if len(whole) == 0 {
-			whole = r.generate(ctx, pair.From)
-		}
+		whole := r.known(ctx, pair.From)
 		for _, sample := range whole[:min(len(whole), most)] {
 			part := bare(sample)
 			request, response := r.ask(ctx, pair.To, part)

@@ -21,7 +21,10 @@ func creating(c *chapter) {
 					for _, o := range r.create(ctx, version, most) {
 						for _, other := range r.served() {
 							got := r.read(ctx, o, other)
-							if other == version {
+							if got != nil {
+								r.env.Tried(1)
+							}
+							if other == version && got != nil {
 								r.kept(ctx, o, got, "created and read at %s (stored at %s)", version, r.storage)
 							}
 						}

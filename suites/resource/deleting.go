@@ -85,6 +85,7 @@ func (r *round) finalizers(ctx context.Context, o *object, version, list string)
 // gone fails the spec if an object is still there.
 func (r *round) gone(ctx context.Context, o *object, after string) {
 	GinkgoHelper()
+	r.env.Tried(1)
 	for _, version := range r.served() {
 		_, err := r.crd.At(version).Get(ctx, o.name)
 		if !apierrors.IsNotFound(err) {

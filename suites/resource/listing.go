@@ -29,11 +29,13 @@ func listing(c *chapter) {
 					mixed = append(mixed, r.create(ctx, written, 1)...)
 				}
 				if r.blocked != "" {
+					r.store(ctx, stored)
 					return
 				}
 				for _, version := range r.served() {
 					r.list(ctx, version, mixed)
 				}
+				r.store(ctx, stored)
 			}, suites.Slow)
 	})
 }
@@ -58,6 +60,7 @@ func (r *round) list(ctx context.Context, version string, all []*object) {
 	}
 	r.journal.add("", "kubectl get %s.%s.%s -A -o yaml", r.definition.CRD.Spec.Names.Plural, version, r.crd.Group())
 	r.must(ctx, all[0], err, "listing at %s objects that are stored at different versions", version)
+	r.env.Tried(len(all))
 	for _, o := range all {
 		i := slices.IndexFunc(items, func(item unstructured.Unstructured) bool { return item.GetName() == o.name })
 		if i < 0 {

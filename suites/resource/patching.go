@@ -18,7 +18,7 @@ import (
 )
 
 // mostPatches is how many patches an object gets at a version.
-const mostPatches = 8
+const mostPatches = 16
 
 // edit gives a field another value. Its path has the names of the fields.
 type edit struct {
@@ -133,44 +133,42 @@ func (p patching) sendEdits(ctx context.Context, r *round, o *object, version st
 func (r *round) patch(ctx context.Context, by patching) {
 	GinkgoHelper()
 	r.change(ctx, by.change)
-	if r.blocked != "" {
-		return // a webhook that spoils what is written spoils what is patched
-	}
 	for _, version := range r.served() {
 		for i, o := range r.create(ctx, version, most) {
 			if !r.sound(ctx, o) {
 				continue
 			}
-			for _, at := range r.served() {
-				r.patchAt(ctx, by, o, at, i)
+			for nth, at := range r.served() {
+				r.patchAt(ctx, by, o, at, i+nth)
 			}
 		}
 	}
 }
 
-// patchAt gives an object fields of another one at a version.
+// patchAt gives an object fields of others at a version: each field that any of them has, of the first that has it otherwise. With which
+// of them it begins depends on the turn, so that what was patched at one version is patched again at the next.
 func (r *round) patchAt(ctx context.Context, by patching, o *object, version string, turn int) {
 	GinkgoHelper()
-	known := r.env.Subject.Corpus.Objects(version)
-	if len(known) == 0 {
-		known = r.generate(ctx, version)
-	}
-	if len(known) == 0 {
-		return
-	}
-	donor := known[(turn+1)%min(len(known), most)]
-	p := patched{by: by, o: o, version: version, left: mostPatches, now: map[string]*unstructured.Unstructured{}}
+	p := patched{by: by, o: o, version: version, left: mostPatches, now: map[string]*unstructured.Unstructured{}, done: map[string]bool{}}
 	for _, at := range r.served() {
 		if p.now[at] = r.read(ctx, o, at); p.now[at] == nil {
 			return
 		}
 	}
-	var halves [2][]edit
-	for i, e := range edits(r.own(version, p.now[version].Object), r.own(version, donor.Object)) {
-		halves[i%2] = append(halves[i%2], e)
-	}
-	for _, half := range halves {
-		r.patchWith(ctx, &p, half)
+	donors := r.donors(ctx, version)
+	for i := range donors {
+		donor := donors[(turn+1+i)%len(donors)]
+		var halves [2][]edit
+		n := 0
+		for _, e := range edits(r.own(version, p.now[version].Object), r.own(version, donor.Object)) {
+			if !p.done[e.place()] {
+				halves[n%2] = append(halves[n%2], e)
+				n++
+			}
+		}
+		for _, half := range halves {
+			r.patchWith(ctx, &p, half)
+		}
 	}
 }
 
@@ -181,7 +179,11 @@ type patched struct {
 	version string                                // at which it is patched
 	left    int                                   // how many more patches it may get
 	now     map[string]*unstructured.Unstructured // what it is at each version
+	done    map[string]bool                       // the places that were changed
 }
+
+// place is the path of an edit as a key.
+func (e edit) place() string { return strings.Join(e.path, "\x00") }
 
 // edits returns what gives an object the fields of another, each field of spec and the like by itself.
 func edits(before, after map[string]any) []edit {
@@ -219,7 +221,10 @@ func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 		was, _, _ := unstructured.NestedFieldNoCopy(edited, e.path...)
 		r.require(unstructured.SetNestedField(edited, by.value(was, e.value), e.path...), "editing what was read at %s", version)
 	}
-	effects, known := r.effects(ctx, version, plain, edited)
+	if len(r.definition.Schema(version).Differences(plain, edited)) == 0 {
+		return // nothing would change
+	}
+	effects, known := r.effects(ctx, version, plain, edited, before)
 	var err error
 	if known {
 		err = by.sendEdits(ctx, r, o, version, edits)
@@ -230,11 +235,20 @@ func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 			r.patchWith(ctx, p, edits[:len(edits)/2])
 			r.patchWith(ctx, p, edits[len(edits)/2:])
 		}
+		if err != nil {
+			r.env.Fruitless("the API server refuses patches at %s, the first: %v", version, err)
+		}
 		return
 	case r.unconverted(ctx, err):
 		r.fail(ctx, o, "patching fields at %s of what was created at %s (stored at %s): expected them to be changed, got: %v", version, o.version, r.storage, err)
 	}
 	r.require(err, "patching %s at %s", o.name, version)
+	for _, e := range edits {
+		p.done[e.place()] = true
+	}
+	if version != o.version || len(r.served()) == 1 {
+		r.env.Tried(1)
+	}
 	for _, at := range r.served() {
 		effect := effects[at]
 		got := r.read(ctx, o, at)
@@ -244,14 +258,18 @@ func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 		}
 		p.now[at] = got
 		undone, _ := r.losses(at, effect.after, r.own(at, got.Object))
-		if undone = slices.DeleteFunc(undone, func(l corpus.Loss) bool { return !effect.on(l.Path) }); len(undone) > 0 && r.soundAfresh(ctx, o, version, edited) {
+		shown := r.changed(at, before[at].Object, got.Object)
+		undone = slices.DeleteFunc(undone, func(l corpus.Loss) bool {
+			return !touches(effect.places, l.Path) || at != version && touches(effect.partial, l.Path) && touches(shown, l.Path)
+		})
+		if len(undone) > 0 && r.soundAfresh(ctx, o, version, edited) {
 			r.fail(ctx, o, "created at %s, fields patched at %s, read at %s (stored at %s): the patch did not take effect:\n%s", o.version, version, at, r.storage, lines(undone))
 		}
 		if at != version && at != o.version {
 			continue // what only the object's own version has may be kept for that one alone
 		}
 		removed, _ := r.losses(at, r.own(at, before[at].Object), r.own(at, got.Object))
-		if removed = slices.DeleteFunc(removed, func(l corpus.Loss) bool { return effect.on(l.Path) }); len(removed) > 0 && r.soundAfresh(ctx, o, version, edited) {
+		if removed = slices.DeleteFunc(removed, func(l corpus.Loss) bool { return touches(effect.places, l.Path) }); len(removed) > 0 && r.soundAfresh(ctx, o, version, edited) {
 			r.fail(ctx, o, "created at %s, other fields patched at %s, read at %s before and after (stored at %s):\n%s", o.version, version, at, r.storage, lines(removed))
 		}
 	}
@@ -280,14 +298,28 @@ func (r *round) soundAfresh(ctx context.Context, o *object, version string, fiel
 type effect struct {
 	after  map[string]any
 	places []string // of what becomes another value
+
+	// partial are the places where the object has more, or otherwise, than the version of the edit can hold: what is there after the edit is up
+	// to the webhook, which may merge both, but for that the edit shows.
+	partial []string
 }
 
-// on reports whether an edit has an effect on what is at a path. Lists are a whole: their items may move.
-func (e effect) on(path string) bool {
+// touches reports whether any of some places is at a path, above it or below it. Lists are a whole: their items may move.
+func touches(places []string, path string) bool {
 	path = listOf(path)
-	return slices.ContainsFunc(e.places, func(place string) bool {
+	return slices.ContainsFunc(places, func(place string) bool {
 		return path == place || strings.HasPrefix(path, place+".") || strings.HasPrefix(place, path+".")
 	})
+}
+
+// changed returns the places of what two objects have differently at a version.
+func (r *round) changed(version string, before, after map[string]any) []string {
+	schema, was, is := r.definition.Schema(version), r.own(version, before), r.own(version, after)
+	var places []string
+	for _, l := range append(schema.Losses(was, is), schema.Losses(is, was)...) {
+		places = append(places, listOf(l.Path))
+	}
+	return places
 }
 
 // listOf is a path up to the first list, or key of a map, in it.
@@ -297,8 +329,9 @@ func listOf(path string) string {
 }
 
 // effects asks the webhook for an object before and after an edit, without the annotations in which it keeps what was, and returns what the
-// edit does at each version. It is false when the webhook does not convert these.
-func (r *round) effects(ctx context.Context, version string, before, after map[string]any) (map[string]effect, bool) {
+// edit does at each version. It is false when the webhook does not convert these. What the object really is at each version shows what it
+// has beyond that.
+func (r *round) effects(ctx context.Context, version string, before, after map[string]any, now map[string]*unstructured.Unstructured) (map[string]effect, bool) {
 	effects := map[string]effect{}
 	for _, at := range r.served() {
 		was, is, ok := r.seen(ctx, version, at, before, after)
@@ -308,11 +341,7 @@ func (r *round) effects(ctx context.Context, version string, before, after map[s
 		schema := r.definition.Schema(at)
 		schema.Prepare(was)
 		schema.Prepare(is)
-		e := effect{after: r.own(at, is)}
-		for _, l := range append(schema.Losses(r.own(at, was), e.after), schema.Losses(e.after, r.own(at, was))...) {
-			e.places = append(e.places, listOf(l.Path))
-		}
-		effects[at] = e
+		effects[at] = effect{after: r.own(at, is), places: r.changed(at, was, is), partial: r.changed(at, was, now[at].Object)}
 	}
 	return effects, true
 }

@@ -50,6 +50,9 @@ type round struct {
 	journal    journal
 	turn       int // how often samples were created, which gives them their names
 
+	// generated says that this time there are generated objects only, as without samples: these take nothing away.
+	generated bool
+
 	spec  SpecContext
 	body  func(ctx SpecContext, r *round)
 	trial *trial // nil for what counts
@@ -72,10 +75,40 @@ func (c *chapter) it(id requirement.ID, text string, body func(ctx SpecContext, 
 		r.storage = crd.StorageVersion(ctx)
 		r.initially = r.storage
 		body(ctx, r)
+		if r.generated = r.addsGenerated(); r.generated {
+			body(ctx, r)
+		}
 		if r.blocked != "" {
 			Skip(r.blocked)
 		}
 	}, labels...)
+}
+
+// addsGenerated reports whether there are samples, beside which what generated objects show is to be found as well.
+func (r *round) addsGenerated() bool {
+	return r.env.Subject.Objects >= 0 && slices.ContainsFunc(r.served(), func(version string) bool { return len(r.env.Subject.Corpus.Objects(version)) > 0 })
+}
+
+// isGenerated reports whether the objects of a version are not the user's.
+func (r *round) isGenerated(version string) bool {
+	return r.generated || len(r.env.Subject.Corpus.Objects(version)) == 0
+}
+
+// known returns the objects of a version that a spec is about: the user's samples, or generated ones.
+func (r *round) known(ctx context.Context, version string) []*unstructured.Unstructured {
+	if r.isGenerated(version) {
+		return r.generate(ctx, version)
+	}
+	return r.env.Subject.Corpus.Objects(version)
+}
+
+// donors returns the objects of a version whose fields others may be given: those that the spec is about, and generated ones.
+func (r *round) donors(ctx context.Context, version string) []*unstructured.Unstructured {
+	donors := r.known(ctx, version)
+	if !r.isGenerated(version) && r.env.Subject.Objects >= 0 {
+		donors = append(donors, r.generate(ctx, version)...)
+	}
+	return donors
 }
 
 // served returns the versions that are served, in the definition's order.
@@ -118,20 +151,22 @@ type object struct {
 
 // samples returns objects to create at a version, as clients send them: the user's, or generated ones.
 func (r *round) samples(ctx context.Context, version string) []*unstructured.Unstructured {
-	known := r.env.Subject.Corpus.Objects(version)
 	if r.trial != nil && r.trial.version != version {
 		return nil
 	}
+	var known []*unstructured.Unstructured
 	if r.trial != nil {
 		known = []*unstructured.Unstructured{r.trial.sample}
+	} else {
+		known = r.known(ctx, version)
 	}
-	if len(known) == 0 {
-		known = r.generate(ctx, version)
-	}
-	if cause := r.refusals[version]; len(known) == 0 && cause != "" {
+	switch cause := r.refusals[version]; {
+	case len(known) > 0:
+	case r.generated:
+		return nil // there are samples
+	case cause != "":
 		Skip(fmt.Sprintf("cannot be judged while %s fails: the webhook converts no object generated at %s", cause, version))
-	}
-	if len(known) == 0 {
+	default:
 		r.require(errors.New("give a sample"), "the schema of %s allows no object that could be generated", version)
 	}
 	topic := strings.ReplaceAll(strings.TrimPrefix(string(r.id), "resource."), ".", "-")
@@ -197,6 +232,7 @@ func (r *round) create(ctx context.Context, version string, number int) []*objec
 		default:
 			if r.id == requirement.ResourceCreateEveryVersion {
 				r.kept(ctx, o, got, "the response to creating an object at %s (stored at %s)", version, r.storage)
+				r.env.Tried(1)
 			}
 			created = append(created, o)
 		}

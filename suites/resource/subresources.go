@@ -3,6 +3,8 @@ package resource
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -14,52 +16,83 @@ import (
 func subresources(c *chapter) {
 	Describe("subresources", func() {
 		c.it(requirement.ResourceStatusEveryVersion,
-			"writes a status at each version, puts the object and its status at all versions, and does so again with another status", func(ctx SpecContext, r *round) {
-				written := false
-				for _, version := range r.served() {
-					if r.subresources(version).Status == nil {
-						continue
-					}
-					if o := r.oneSound(ctx, version); o != nil && r.writeStatus(ctx, o) {
-						written = true
-						r.rewriteEverywhere(ctx, o)
-						if r.writeStatus(ctx, o) { // what a webhook kept of the first must not come back
-							r.rewriteEverywhere(ctx, o)
-						}
-					}
-				}
-				if !written && r.trial == nil && r.blocked == "" {
+			"writes a status at each version, puts the object and its status at all versions, and does so again with another status, at that version and at each other", func(ctx SpecContext, r *round) {
+				versions := slices.DeleteFunc(r.served(), func(version string) bool {
+					return r.subresources(version).Status == nil || len(r.statuses(ctx, version)) == 0
+				})
+				if len(versions) == 0 && r.trial == nil {
 					c.env.Inapplicable("no version has the status subresource with a status that could be written")
+				}
+				for _, version := range versions {
+					if o := r.oneSound(ctx, version); o != nil {
+						r.writeStatuses(ctx, o, versions)
+					}
 				}
 			})
 
 		c.it(requirement.ResourceScaleEveryVersion,
-			"scales at each version and reads the scale at all versions", func(ctx SpecContext, r *round) {
-				scaled := false
-				for _, version := range r.served() {
-					if r.subresources(version).Scale == nil {
-						continue
-					}
-					if o := r.oneSound(ctx, version); o != nil && r.scale(ctx, o) {
-						scaled = true
-					}
+			"scales at each version and reads the scale at all versions, and then at each other", func(ctx SpecContext, r *round) {
+				versions := slices.DeleteFunc(r.served(), func(version string) bool { return r.subresources(version).Scale == nil })
+				if len(versions) == 0 && r.trial == nil {
+					c.env.Inapplicable("no version has the scale subresource")
 				}
-				if !scaled && r.trial == nil && r.blocked == "" {
-					c.env.Inapplicable("no version has the scale subresource with replicas that could be changed")
+				for _, version := range versions {
+					if o := r.oneSound(ctx, version); o != nil {
+						r.scaleEverywhere(ctx, o, versions)
+					}
 				}
 			})
 	})
 }
 
-// statuses returns what may be written as the status at a version: the samples' and generated ones.
+// statuses returns what may be written as the status at a version. First come two that have each field that any of the samples or generated
+// objects has: with the first value of it, and with another. So each field is written, and written again, whatever the seed.
 func (r *round) statuses(ctx context.Context, version string) []map[string]any {
+	first, second := map[string]any{}, map[string]any{}
 	var statuses []map[string]any
-	for _, candidate := range append(r.env.Subject.Corpus.Objects(version), r.generate(ctx, version)...) {
-		if status, ok := candidate.Object["status"].(map[string]any); ok && len(status) > 0 {
-			statuses = append(statuses, status)
+	for _, candidate := range r.donors(ctx, version) {
+		status, ok := candidate.Object["status"].(map[string]any)
+		if !ok || len(status) == 0 {
+			continue
+		}
+		statuses = append(statuses, status)
+		for field, value := range status {
+			switch before, known := first[field]; {
+			case !known:
+				first[field], second[field] = value, value
+			case reflect.DeepEqual(second[field], before):
+				second[field] = value
+			}
 		}
 	}
-	return statuses
+	if len(statuses) == 0 {
+		return nil
+	}
+	return append([]map[string]any{first, second}, statuses...)
+}
+
+// writeStatuses writes a status at an object's version, and another one; then one at each other version, and at its own again. What a
+// webhook kept of an earlier one must not come back.
+func (r *round) writeStatuses(ctx context.Context, o *object, versions []string) {
+	GinkgoHelper()
+	at := []string{o.version, o.version}
+	for _, version := range versions {
+		if version != o.version {
+			at = append(at, version, o.version)
+		}
+	}
+	for i, version := range at {
+		seen := o
+		if i > 1 {
+			seen = r.view(ctx, o, version)
+		}
+		if seen == nil || !r.writeStatus(ctx, seen) {
+			continue
+		}
+		r.env.Tried(1)
+		r.rewriteEverywhere(ctx, seen)
+		o.expected["metadata"] = seen.expected["metadata"]
+	}
 }
 
 // writeStatus writes the first status that the API server accepts and that is not in the object's. It is false when there is none, or the
@@ -77,6 +110,7 @@ func (r *round) writeStatus(ctx context.Context, o *object) bool {
 		read.Object["status"] = status
 		err := r.putStatus(ctx, o, o.version, read)
 		if refused(err) {
+			r.env.Fruitless("the API server refuses a status at %s: %v", o.version, err)
 			continue
 		}
 		r.must(ctx, o, err, "writing the status at %s", o.version)
@@ -124,13 +158,32 @@ func (r *round) rewriteEverywhere(ctx context.Context, o *object) {
 	}
 }
 
+// scaleEverywhere scales an object at its version, and then at each other, and at its own again.
+func (r *round) scaleEverywhere(ctx context.Context, o *object, versions []string) {
+	GinkgoHelper()
+	if !r.scale(ctx, o) {
+		return
+	}
+	for _, version := range versions {
+		if version == o.version {
+			continue
+		}
+		for _, at := range []string{version, o.version} {
+			if seen := r.view(ctx, o, at); seen != nil {
+				r.scale(ctx, seen)
+			}
+		}
+	}
+}
+
 // scale sets the replicas of an object at its version and looks for them at all versions. It is false when the API server
 // accepts no other number, or the webhook fails.
 func (r *round) scale(ctx context.Context, o *object) bool {
 	GinkgoHelper()
 	now, known := r.replicas(ctx, o, o.version)
 	if !known {
-		return false // the sample has none, and there is no default
+		r.env.Fruitless("the object has no replicas at %s, and there is no default", o.version)
+		return false
 	}
 	for _, replicas := range []int64{now + 1, now + 2, now - 1, 1, 0} {
 		if replicas == now || replicas < 0 {
@@ -139,9 +192,11 @@ func (r *round) scale(ctx context.Context, o *object) bool {
 		_, err := r.crd.At(o.version).MergePatch(ctx, o.name, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas), "scale")
 		r.journal.add(o.name, "kubectl scale %s --replicas=%d", r.address(o.version, o.name), replicas)
 		if refused(err) {
+			r.env.Fruitless("the API server refuses to scale at %s: %v", o.version, err)
 			continue
 		}
 		r.must(ctx, o, err, "scaling at %s to %d", o.version, replicas)
+		r.env.Tried(1)
 		r.scaled(ctx, o, replicas)
 		return true
 	}

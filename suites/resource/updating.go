@@ -35,7 +35,8 @@ func updating(c *chapter) {
 }
 
 // change changes an object of each version by a means: first an annotation at each version, then the fields to those of
-// another sample, then the annotation again. What a webhook kept from before the change of fields must not come back.
+// another sample, then the annotation again. What a webhook kept from before the change of fields must not come back. Then it
+// does so with fields at the other versions.
 func (r *round) change(ctx context.Context, by means) {
 	GinkgoHelper()
 	for _, version := range r.served() {
@@ -45,10 +46,51 @@ func (r *round) change(ctx context.Context, by means) {
 		}
 		o := all[0]
 		r.touchEverywhere(ctx, by, o)
-		if len(all) > 1 && r.replace(ctx, by, o, all[1]) {
+		if len(all) == 1 {
+			continue
+		}
+		if r.replace(ctx, by, o, r.own(version, all[1].expected)) {
 			r.touchEverywhere(ctx, by, o)
 		}
+		for _, other := range r.served() {
+			if other != version {
+				r.replaceAt(ctx, by, o, other)
+			}
+		}
 	}
+}
+
+// replaceAt gives an object the fields of one of another version at that.
+func (r *round) replaceAt(ctx context.Context, by means, o *object, version string) {
+	GinkgoHelper()
+	seen := r.view(ctx, o, version)
+	if seen == nil {
+		return
+	}
+	now := r.own(version, seen.expected)
+	schema := r.definition.Schema(version)
+	for _, donor := range r.donors(ctx, version) {
+		fields := r.own(version, donor.Object)
+		schema.Prepare(fields)
+		if len(schema.Differences(now, fields)) > 0 && r.replace(ctx, by, seen, fields) {
+			r.touchEverywhere(ctx, by, seen)
+			return
+		}
+	}
+}
+
+// view is an object as it is seen at a version now, for which that is its own; nil where it cannot be read. Of its annotations, those count
+// that clients have written.
+func (r *round) view(ctx context.Context, o *object, version string) *object {
+	GinkgoHelper()
+	read := r.read(ctx, o, version)
+	if read == nil {
+		return nil
+	}
+	seen := *o
+	seen.version, seen.expected = version, read.Object
+	seen.expected["metadata"] = (&unstructured.Unstructured{Object: o.expected}).DeepCopy().Object["metadata"]
+	return &seen
 }
 
 // touchEverywhere changes the annotation at each version, and looks at the object's own each time.
@@ -71,14 +113,16 @@ func (r *round) touchEverywhere(ctx context.Context, by means, o *object) {
 		_ = unstructured.SetNestedField(o.expected, value, "metadata", "annotations", touched)
 		if got := r.read(ctx, o, o.version); got != nil {
 			r.kept(ctx, o, got, "created at %s, an annotation changed at %s, read at %s (stored at %s)", o.version, version, o.version, r.storage)
+			if r.id == requirement.ResourceUpdateEveryVersion {
+				r.env.Tried(1)
+			}
 		}
 	}
 }
 
-// replace gives an object the fields of another. It is false when the API server does not accept them in its place.
-func (r *round) replace(ctx context.Context, by means, o, other *object) bool {
+// replace gives an object other fields at its version. It is false when the API server does not accept them in its place.
+func (r *round) replace(ctx context.Context, by means, o *object, fields map[string]any) bool {
 	GinkgoHelper()
-	fields := r.own(o.version, other.expected)
 	err := by(ctx, r, o, o.version, fields, nil)
 	if refused(err) {
 		return false // fields may be immutable
@@ -93,6 +137,9 @@ func (r *round) replace(ctx context.Context, by means, o, other *object) bool {
 	o.expected = fields
 	if got := r.read(ctx, o, o.version); got != nil {
 		r.kept(ctx, o, got, "created at %s, fields changed and read there (stored at %s)", o.version, r.storage)
+		if r.id == requirement.ResourceUpdateEveryVersion {
+			r.env.Tried(1)
+		}
 	}
 	return true
 }

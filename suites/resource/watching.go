@@ -71,6 +71,7 @@ func (r *round) each(ctx context.Context, o *object, watches map[string]watch.In
 			r.unconverted(ctx, err) // ends the spec when that is not the webhook's doing
 			r.fail(ctx, o, "%s, watched at %s (stored at %s): expected the event %s, got %v", done, version, r.storage, want, err)
 		}
+		r.env.Tried(1)
 		if got.GetAPIVersion() != r.crd.APIVersion(version) {
 			r.fail(ctx, o, "%s, watched at %s: apiVersion: expected %s, got %s", done, version, r.crd.APIVersion(version), got.GetAPIVersion())
 		}

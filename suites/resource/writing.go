@@ -25,6 +25,7 @@ func writingBack(c *chapter) {
 			"puts objects of each version at each version as they were read, and creates others like them", func(ctx SpecContext, r *round) {
 				r.eachWritten(ctx, func(ctx context.Context, o *object, version string) {
 					if r.putBack(ctx, o, version) {
+						r.env.Tried(1)
 						r.restore(ctx, o, version)
 					}
 				})
@@ -67,11 +68,6 @@ func (r *round) putBack(ctx context.Context, o *object, version string) bool {
 	}
 	r.require(err, "putting %s at %s as it was read there", o.name, version)
 	return true
-}
-
-// isGenerated reports whether the objects of a version are not the user's.
-func (r *round) isGenerated(version string) bool {
-	return len(r.env.Subject.Corpus.Objects(version)) == 0
 }
 
 // invalid reports what API servers reject although the webhook produced it. Generated objects, which may be unlike real ones,
@@ -146,6 +142,7 @@ func (r *round) unchanged(ctx context.Context, o *object, version string) {
 	if settled == nil {
 		return
 	}
+	r.env.Tried(1)
 	r.settled(ctx, o, version, before, settled)
 	if !r.putBack(ctx, o, version) {
 		return
