@@ -262,7 +262,7 @@ func resourceFaults() map[string]resourceFault {
 			fails:     []requirement.ID{requirement.ResourceWriteValidatedRead},
 			tolerated: []requirement.ID{requirement.ResourceWriteNoOp},
 			says:      `spec.policy: Unsupported value`,
-			handler:   changing("v1alpha1", func(o map[string]any) { within(o, "spec")["policy"] = "Sometimes" }), // no sample has one
+			handler:   changing("v1alpha1", setPolicy("Sometimes")),
 		},
 		"refuses objects that are being deleted": {
 			fails:   []requirement.ID{requirement.ResourceDeleteEveryVersion},
@@ -302,7 +302,7 @@ func resourceFaults() map[string]resourceFault {
 		"returns a number for text": {
 			fails:   []requirement.ID{requirement.ResourceApplyTwoManagers, requirement.ResourceApplyManagedFields, requirement.ResourceWriteValidatedRead},
 			says:    `.spec.policy: expected string, got`,
-			handler: changing("v1", func(o map[string]any) { within(o, "spec")["policy"] = 5 }), // no sample has one
+			handler: changing("v1", setPolicy(5)),
 		},
 		"adds what is not the default": {
 			fails: []requirement.ID{requirement.ResourceWriteNoOp},
@@ -324,6 +324,15 @@ func resourceFaults() map[string]resourceFault {
 				o["spec"] = spec
 			}),
 		},
+	}
+}
+
+// setPolicy sets a field of objects that have none, as the samples.
+func setPolicy(policy any) func(o map[string]any) {
+	return func(o map[string]any) {
+		if spec := within(o, "spec"); spec["policy"] == nil {
+			spec["policy"] = policy
+		}
 	}
 }
 

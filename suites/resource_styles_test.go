@@ -1,0 +1,554 @@
+package suites_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/resource"
+)
+
+// plans is a definition whose oldest version sees a part of most fields of the newest, and whose second one a part of one. The placeholders
+// say whether a version is stored.
+const plans = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: plans.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: plans, singular: plan, kind: Plan, listKind: PlanList}
+  conversion:
+    strategy: Webhook
+    webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://127.0.0.1:1/convert"}}
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: %t
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              emails: {type: array, items: {type: string}}
+              retentionDays: {type: integer, minimum: 0, maximum: 1000}
+              enabled: {type: boolean}
+              timeoutSeconds: {type: integer, minimum: 0, maximum: 100000}
+              host: {type: string, pattern: '^[a-z]+$'}
+              volumes: &volumes
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [name]
+                items: {type: object, required: [name], properties: {name: {type: string, minLength: 1}, size: {type: integer}}}
+              tags: {type: object, additionalProperties: {type: string}}
+          status:
+            type: object
+            properties: {phase: {type: string}, ready: {type: integer}}
+  - name: v1beta1
+    served: true
+    storage: false
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              notifications: &notifications
+                type: array
+                items: {type: object, required: [channel, address], properties: {channel: {type: string, enum: [Email, Slack]}, address: {type: string}}}
+              retentionDays: {type: integer, minimum: 0, maximum: 1000}
+              mode: &mode {type: string, enum: [Auto, Manual, "Off"]}
+              timeoutMillis: &timeout {type: integer, minimum: 0, maximum: 100000000}
+              address: &address {type: string, pattern: '^[a-z]+:[0-9]{1,5}$'}
+              volumes: &classes
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [name]
+                items: {type: object, required: [name], properties: {name: {type: string, minLength: 1}, size: {type: integer}, class: {type: string}}}
+              tags: &tags
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [key]
+                items: {type: object, required: [key, value], properties: {key: {type: string}, value: {type: string}}}
+              note: {type: string}
+          status: &status
+            type: object
+            properties: {phase: {type: string}, ready: {type: integer}, message: {type: string}}
+  - name: v1
+    served: true
+    storage: %t
+    subresources: {status: {}}
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              notifications: *notifications
+              retention: {type: object, properties: {days: {type: integer, minimum: 0, maximum: 1000}, maxCount: {type: integer}}}
+              mode: *mode
+              timeoutMillis: *timeout
+              address: *address
+              volumes: *classes
+              tags: *tags
+              note: {type: string}
+          status: *status
+`
+
+// planSamples are one of each version, as projects have them.
+const planSamples = `
+apiVersion: example.com/v1
+kind: Plan
+metadata: {name: sample}
+spec:
+  notifications: [{channel: Email, address: a@example.com}, {channel: Slack, address: "#a"}]
+  retention: {days: 30, maxCount: 14}
+  mode: Manual
+  timeoutMillis: 90500
+  address: "localhost:8080"
+  volumes: [{name: data, size: 3, class: fast}]
+  tags: [{key: team, value: a}]
+  note: about it
+---
+apiVersion: example.com/v1beta1
+kind: Plan
+metadata: {name: sample}
+spec: {notifications: [{channel: Slack, address: "#b"}], retentionDays: 7, mode: "Off", timeoutMillis: 5, address: "localhost:80"}
+---
+apiVersion: example.com/v1alpha1
+kind: Plan
+metadata: {name: sample}
+spec: {emails: [b@example.com], retentionDays: 7, enabled: true, timeoutSeconds: 90, host: localhost, volumes: [{name: data, size: 3}], tags: {team: b}}
+`
+
+// part is a field of the newest version, of which an older one has a part, under a name of its own.
+type part struct {
+	newer, older string // older is empty where there is no such field
+	down, up     func(value any) any
+	merge        func(up, kept any) any // adds to what has changed at the older version what only the newer one can hold
+}
+
+func same(value any) any { return value }
+
+// member is a member of a value, nil if there is none.
+func member(value any, name string) any {
+	fields, _ := value.(map[string]any)
+	return fields[name]
+}
+
+// having is a value with another member, or without it.
+func having(value any, name string, member any) any {
+	fields, _ := value.(map[string]any)
+	fields = maps.Clone(fields)
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	if member == nil {
+		delete(fields, name)
+	} else {
+		fields[name] = member
+	}
+	return fields
+}
+
+// itemwise converts the items of a list, without those that become nothing.
+func itemwise(convert func(item any) any) func(list any) any {
+	return func(list any) any {
+		items, _ := list.([]any)
+		converted := []any{}
+		for _, item := range items {
+			if one := convert(item); one != nil {
+				converted = append(converted, one)
+			}
+		}
+		return converted
+	}
+}
+
+func number(value any) int64 {
+	n, err := strconv.ParseInt(fmt.Sprint(value), 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// partsOf are what a version sees of the fields of the newest.
+func partsOf(version string) (spec, status []part) {
+	retention := part{"retention", "retentionDays",
+		func(v any) any { return member(v, "days") },
+		func(v any) any { return map[string]any{"days": v} },
+		func(up, kept any) any {
+			if most := member(kept, "maxCount"); most != nil {
+				return having(up, "maxCount", most)
+			}
+			return up
+		}}
+	switch version {
+	case "v1":
+		return nil, nil
+	case "v1beta1":
+		return []part{retention}, nil
+	}
+	return []part{
+			retention,
+			{"notifications", "emails",
+				itemwise(func(item any) any {
+					if member(item, "channel") != "Email" {
+						return nil
+					}
+					return member(item, "address")
+				}),
+				itemwise(func(item any) any { return map[string]any{"channel": "Email", "address": item} }),
+				func(up, kept any) any {
+					others := itemwise(func(item any) any {
+						if member(item, "channel") == "Email" {
+							return nil
+						}
+						return item
+					})(kept).([]any)
+					emails, _ := up.([]any)
+					if len(emails)+len(others) == 0 {
+						return up
+					}
+					return slices.Concat(emails, others)
+				}},
+			{"mode", "enabled",
+				func(v any) any { return v != "Off" },
+				func(v any) any { return map[any]string{true: "Auto", false: "Off"}[v] }, nil},
+			{"timeoutMillis", "timeoutSeconds",
+				func(v any) any { return number(v) / 1000 },
+				func(v any) any { return number(v) * 1000 },
+				func(up, kept any) any {
+					if up == nil || kept == nil {
+						return up
+					}
+					return number(up) + number(kept)%1000
+				}},
+			{"address", "host",
+				func(v any) any { host, _, _ := strings.Cut(v.(string), ":"); return host },
+				func(v any) any { return v.(string) + ":80" },
+				func(up, kept any) any {
+					if up == nil || kept == nil {
+						return up
+					}
+					host, _, _ := strings.Cut(up.(string), ":")
+					_, port, _ := strings.Cut(kept.(string), ":")
+					return host + ":" + port
+				}},
+			{"volumes", "volumes", itemwise(func(item any) any { return having(item, "class", nil) }), same,
+				func(up, kept any) any {
+					if up == nil {
+						return nil
+					}
+					classes := map[any]any{}
+					old, _ := kept.([]any)
+					for _, item := range old {
+						classes[member(item, "name")] = member(item, "class")
+					}
+					return itemwise(func(item any) any {
+						return having(item, "class", classes[member(item, "name")])
+					})(up)
+				}},
+			{"tags", "tags",
+				func(v any) any {
+					tags := map[string]any{}
+					for _, item := range v.([]any) {
+						tags[member(item, "key").(string)] = member(item, "value")
+					}
+					return tags
+				},
+				func(v any) any {
+					list, tags := []any{}, v.(map[string]any)
+					for _, key := range slices.Sorted(maps.Keys(tags)) {
+						list = append(list, map[string]any{"key": key, "value": tags[key]})
+					}
+					return list
+				}, nil},
+			{newer: "note"},
+		}, []part{
+			{newer: "message"},
+		}
+}
+
+// plain is a value as it comes out of JSON.
+func plain(value any) any {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(text)))
+	decoder.UseNumber()
+	var again any
+	if err := decoder.Decode(&again); err != nil {
+		panic(err)
+	}
+	return again
+}
+
+func down(parts []part, newest any) any {
+	fields, _ := newest.(map[string]any)
+	if fields == nil {
+		return nil
+	}
+	older := maps.Clone(fields)
+	for _, p := range parts {
+		delete(older, p.newer)
+	}
+	for _, p := range parts {
+		if value := fields[p.newer]; value != nil && p.older != "" {
+			if part := p.down(value); part != nil {
+				older[p.older] = part
+			}
+		}
+	}
+	return plain(older)
+}
+
+func up(parts []part, older any) any {
+	fields, _ := older.(map[string]any)
+	if fields == nil {
+		return nil
+	}
+	newest := maps.Clone(fields)
+	for _, p := range parts {
+		delete(newest, p.older)
+	}
+	for _, p := range parts {
+		if value := fields[p.older]; value != nil {
+			newest[p.newer] = p.up(value)
+		}
+	}
+	return plain(newest)
+}
+
+// planner is a webhook for plans. It converts by way of the newest version, and keeps what that has in an annotation.
+type planner struct {
+	forgets  bool // keeps nothing
+	replaces bool // merges nothing into a field that has changed at the older version
+	gives    bool // keeps nothing once anything has changed: a bug
+	insists  bool // on the status that it kept, whatever was written since: a bug
+}
+
+const planKept = "example.com/kept"
+
+func (p planner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	request, err2 := contract.ParseRequest(body)
+	if err != nil || err2 != nil {
+		http.Error(w, "malformed", http.StatusBadRequest)
+		return
+	}
+	var converted []any
+	for _, raw := range request.Objects {
+		object := plain(raw).(map[string]any)
+		from, to := version(object["apiVersion"]), version(request.DesiredAPIVersion)
+		if from != to {
+			p.rise(from, object)
+			p.descend(to, object)
+		}
+		object["apiVersion"] = request.DesiredAPIVersion
+		converted = append(converted, object)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": "apiextensions.k8s.io/" + request.ReviewVersion, "kind": "ConversionReview", "response": map[string]any{
+		"uid": request.UID, "result": map[string]any{"status": "Success"}, "convertedObjects": converted,
+	}})
+}
+
+// rise makes an object one of the newest version, with what was kept of it.
+func (p planner) rise(from string, o map[string]any) {
+	spec, status := partsOf(from)
+	kept, found := annotated(o, planKept)
+	if found {
+		annotations := within(within(o, "metadata"), "annotations")
+		delete(annotations, planKept)
+		if len(annotations) == 0 {
+			delete(within(o, "metadata"), "annotations")
+		}
+	}
+	given := found && p.gives && !reflect.DeepEqual(down(spec, member(kept, "spec")), o["spec"])
+	for key, parts := range map[string][]part{"spec": spec, "status": status} {
+		if o[key] == nil {
+			continue
+		}
+		was := member(kept, key)
+		switch newest := up(parts, o[key]); {
+		case !found || given || was == nil:
+			o[key] = newest
+		case p.insists && key == "status":
+			o[key] = was
+		default:
+			o[key] = p.restored(parts, newest, o[key], was)
+		}
+	}
+}
+
+// restored is a value of the newest version with what was kept, but for what has changed since at the older version.
+func (p planner) restored(parts []part, newest, older, kept any) any {
+	was := down(parts, kept)
+	for _, one := range parts {
+		switch {
+		case reflect.DeepEqual(member(older, one.older), member(was, one.older)):
+			newest = having(newest, one.newer, member(kept, one.newer))
+		case one.merge != nil && !p.replaces:
+			newest = having(newest, one.newer, one.merge(member(newest, one.newer), member(kept, one.newer)))
+		}
+	}
+	return plain(newest)
+}
+
+// descend makes an object of the newest version one of another.
+func (p planner) descend(to string, o map[string]any) {
+	spec, status := partsOf(to)
+	kept, lossless := map[string]any{}, true
+	for key, parts := range map[string][]part{"spec": spec, "status": status} {
+		if o[key] == nil {
+			continue
+		}
+		older := down(parts, o[key])
+		kept[key] = o[key]
+		lossless = lossless && reflect.DeepEqual(up(parts, older), o[key])
+		o[key] = older
+	}
+	if !lossless && !p.forgets {
+		annotate(o, planKept, kept)
+	}
+}
+
+// planned are the objects to judge with: those that are generated, and samples if there are any.
+func planned(t *testing.T, stored, samples string) corpus.Corpus {
+	t.Helper()
+	text, err := yaml.YAMLToJSON(fmt.Appendf(nil, plans, stored == "v1alpha1", stored == "v1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	definitions, _, err := corpus.ReadDefinitions("plans.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*unstructured.Unstructured
+	if samples != "" {
+		if all, err = corpus.ReadSamples("samples.yaml", []byte(samples)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := corpus.New(definitions[0], all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// style is a correct webhook for plans.
+type style struct {
+	planner planner
+	stored  string
+	lossy   bool // what the oldest versions cannot hold is declared
+}
+
+func styles() map[string]style {
+	return map[string]style{
+		"merges what was kept":                          {planner{}, "v1", false},
+		"merges what was kept, and is stored as oldest": {planner{}, "v1alpha1", false},
+		"replaces what has changed":                     {planner{replaces: true}, "v1", false},
+		"keeps nothing, as declared":                    {planner{forgets: true}, "v1", true},
+	}
+}
+
+// declaredPlans are the fields of plans that are lost without what is kept.
+func declaredPlans(_, _, path string) (string, bool) {
+	for _, lost := range []string{"spec.notifications", "spec.retention", "spec.mode", "spec.timeoutMillis", "spec.address", "spec.volumes", "spec.note", "status.message"} {
+		if path == lost || strings.HasPrefix(path, lost+".") || strings.HasPrefix(path, lost+"[") {
+			return "it was declared", true
+		}
+	}
+	return "", false
+}
+
+// judgeStyle wants a correct webhook to be judged by every spec, and none to fail.
+func judgeStyle(t *testing.T, genuine *embedded.Cluster, of style, samples string, seed int64) {
+	t.Helper()
+	s := subject(t, of.planner, planned(t, of.stored, samples))
+	if of.lossy {
+		s.Lossy = declaredPlans
+	}
+	env := suitetest.Env(t, suites.Options{Cluster: genuine, Subject: s, Seed: seed})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{resource.Area}, suitetest.Quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range outcome.Results {
+		if r.Verdict != requirement.Passed && r.Verdict != requirement.Tolerated && !r.Immaterial {
+			t.Errorf("seed %d: %s is %s: %s", seed, r.Requirement, r.Verdict, r.Reason)
+		}
+	}
+}
+
+// TestCorrectStyles has a correct webhook that merges lists judged with a sample and without. More styles and seeds are nightly.
+func TestCorrectStyles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: the chapter runs twice more")
+	}
+	for name, samples := range map[string]string{"generated": "", "a sample": planSamples} {
+		t.Run(name, func(t *testing.T) {
+			judgeStyle(t, apiServer.Cluster(t), styles()["merges what was kept"], samples, 1)
+		})
+	}
+}
+
+// TestSamplesHideNothing has webhooks with a bug found with samples and without, whatever the seed.
+func TestSamplesHideNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: specs run for each of several webhooks")
+	}
+	for name, test := range map[string]struct {
+		planner planner
+		fails   []requirement.ID
+	}{
+		"gives up what it kept":       {planner{gives: true}, []requirement.ID{requirement.ResourcePatchJSON, requirement.ResourcePatchMerge}},
+		"insists on the first status": {planner{insists: true}, []requirement.ID{requirement.ResourceStatusEveryVersion}},
+	} {
+		for objects, samples := range map[string]string{"generated": "", "a sample": planSamples, "two samples": planSamples + "---" + strings.ReplaceAll(planSamples, "name: sample", "name: other")} {
+			for _, seed := range []int64{1, 2, 3} {
+				t.Run(fmt.Sprintf("%s, %s, seed %d", name, objects, seed), func(t *testing.T) {
+					env := suitetest.Env(t, suites.Options{
+						Cluster: apiServer.Cluster(t), Subject: subject(t, test.planner, planned(t, "v1", samples)), Seed: seed,
+						Select: func(id requirement.ID) bool { return slices.Contains(test.fails, id) },
+					})
+					outcome, err := suites.Run(t.Context(), env, []suites.Area{resource.Area}, suitetest.Quiet{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, r := range outcome.Results {
+						if r.Verdict != requirement.Failed {
+							t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+						}
+					}
+				})
+			}
+		}
+	}
+}
