@@ -232,6 +232,18 @@ func (n *node) demand(v *structuralschema.ValueValidation) {
 	n.choices = append(n.choices, demanded)
 }
 
+// members returns the fields that an anyOf or a oneOf chooses from by which are there.
+func (n *node) members() []string {
+	var names []string
+	for _, one := range n.demanded {
+		if one.word != "not" {
+			chosen, _ := one.presence()
+			names = append(names, chosen.names()...)
+		}
+	}
+	return names
+}
+
 // presenceOf is what a validation says of which fields are there. It is false if the validation says more than that.
 func presenceOf(v *structuralschema.NestedValueValidation) (presence, bool) {
 	p := presence{required: v.Required}

@@ -29,13 +29,21 @@ type Loss struct {
 	// Added says that it was not there before. Before is nil then.
 	Added bool
 
-	// Empty says that the value was 0, "0s", false, "" or a label selector without requirements and is absent now, and that no other default takes its place. Encoders drop
-	// those that leave out what is empty.
+	// Empty says that the value was 0, "0s", false, "", a label selector without requirements, or {} where the schema does not say what
+	// is there, and is absent now, and that no other default takes its place. Encoders drop those that leave out what is empty.
 	Empty bool
 
 	// Default is the default that takes the place of a value that is absent now and means something else, or that one that was added
 	// differs from. It is nil where there is none.
 	Default any
+
+	selector bool // it is a label selector without requirements
+}
+
+// Dull reports whether the value says little: it is null, 0, false, or there is nothing in it. That {} is there may say all that there is
+// to say.
+func (l Loss) Dull() bool {
+	return IsEmpty(l.Before) && (l.Empty || !isEmptyMap(l.Before))
 }
 
 // String says what was expected where, and what is there: spec.port: expected 80, got nothing. Long values are cut.
@@ -60,7 +68,7 @@ func (l Loss) String() string {
 		text += ": the same items in another order"
 	}
 	switch {
-	case isEmptyMap(l.Before) && l.After == nil && l.Empty:
+	case l.selector:
 		text += " (an empty selector selects everything, a missing one nothing)"
 	case l.Default != nil && l.Added:
 		text += ", where the default is " + shown(l.Default)
@@ -118,7 +126,8 @@ func shown(value any) string {
 
 // Losses compares an object with what came of it: all fields but metadata, and of that the labels and annotations. What was
 // added is no loss, unless to a list. Neither is an empty map or list, or null, in place of nothing, nor the reverse, unless a
-// default replaces the missing value.
+// default replaces the missing value. But {} is one where its presence says something: in an object that has no fields, in one of
+// the fields that anyOf or oneOf choose from, and as an entry of a map.
 //
 // Values that mean the same are equal: numbers with and without a fraction of zero, times in RFC 3339 at the same
 // instant, Go's durations. With a schema, so are quantities, base64 of the same bytes, and lists of the types set and map
@@ -193,7 +202,7 @@ func compareFields(n *node, path string, before, after map[string]any) []Loss {
 	}
 	var lost []Loss
 	for _, key := range slices.Sorted(maps.Keys(before)) {
-		field, value := n.child(key), before[key]
+		field, value := n.kept(key), before[key]
 		other, found := after[key]
 		if found && equal(value, other) {
 			continue
@@ -203,11 +212,15 @@ func compareFields(n *node, path string, before, after map[string]any) []Loss {
 			continue
 		}
 		if other == nil && field.isSelector() && isEmptyMap(value) {
+			lost = append(lost, Loss{Path: fieldpath.Child(path, key), Before: value, Empty: true, selector: true})
+			continue
+		}
+		if !found && isEmptyMap(value) && field.isUndescribed() {
 			lost = append(lost, Loss{Path: fieldpath.Child(path, key), Before: value, Empty: true})
 			continue
 		}
 		inner := compare(field, fieldpath.Child(path, key), value, other)
-		if !found && value != nil && n.isMap() && !slices.ContainsFunc(inner, func(l Loss) bool { return !l.Empty }) {
+		if (!found && value != nil && n.isMap() || other == nil && field.isMarked(value)) && !slices.ContainsFunc(inner, func(l Loss) bool { return !l.Empty }) {
 			inner = []Loss{{Path: fieldpath.Child(path, key), Before: value}} // whatever the value, the key says something
 		}
 		lost = append(lost, inner...)
@@ -217,6 +230,15 @@ func compareFields(n *node, path string, before, after map[string]any) []Loss {
 
 // isMap reports whether a value is a map, whose keys are data, and not an object with fields.
 func (n *node) isMap() bool { return n != nil && n.entries != nil && len(n.properties) == 0 }
+
+// isMarked reports whether a value is an object that is there for a reason even if there is nothing in it.
+func (n *node) isMarked(value any) bool {
+	_, isObject := value.(map[string]any)
+	return isObject && n != nil && n.marks
+}
+
+// isUndescribed reports whether the schema keeps a value and does not describe it.
+func (n *node) isUndescribed() bool { return n != nil && n.beyond == n }
 
 // isSelector reports whether a value is a label selector, of which one without requirements selects everything and none at all selects
 // nothing.
@@ -261,7 +283,7 @@ func compareLists(n *node, path string, before, after []any) []Loss {
 	}
 	var lost []Loss
 	for i := range before {
-		lost = append(lost, compare(n.item(), fieldpath.Item(path, i), before[i], after[i])...)
+		lost = append(lost, compare(n.keptItem(), fieldpath.Item(path, i), before[i], after[i])...)
 	}
 	if len(lost) > 1 && sameItems(before, after) {
 		return []Loss{{Path: path, Before: before, After: after}}

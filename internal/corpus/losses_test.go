@@ -36,10 +36,13 @@ func texts(losses []Loss) string {
 	return strings.Join(all, "; ")
 }
 
-const comparedSchema = `{type: object, properties: {spec: {type: object, properties: {
+const comparedSchema = `{type: object, properties: {status: {type: object}, spec: {type: object, properties: {
 	quantity: {x-kubernetes-int-or-string: true, pattern: '^[0-9]+(\.[0-9]+)?(m|[KMGT]i?)?$'}, port: {x-kubernetes-int-or-string: true}, bytes: {type: string, format: byte},
 	set: {type: array, x-kubernetes-list-type: set, items: {type: string}}, list: {type: array, items: {type: integer}},
 	selector: {type: object, properties: {matchLabels: {type: object, additionalProperties: {type: string}}, matchExpressions: {type: array, items: {type: object}}}},
+	mode: {type: object, properties: {pass: {type: object}, reject: {type: object}}}, metadata: {type: object}, kept: {type: object, x-kubernetes-preserve-unknown-fields: true},
+	issuer: {type: object, oneOf: [{required: [ca]}, {required: [acme]}], properties: {ca: {type: object, properties: {secret: {type: string}}}, acme: {type: object, properties: {url: {type: string}}}, options: {type: object, properties: {a: {type: string}}}}},
+	volume: {type: object, properties: {emptyDir: {type: object, properties: {medium: {type: string}}}}},
 	map: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name, kind], items: {type: object, required: [name], properties: {name: {type: string}, kind: {type: string, default: A}, value: {type: integer}}}},
 	lit: {type: boolean, default: true}, dark: {type: boolean, default: false}, level: {type: integer, nullable: true, default: 3}, words: {type: array, default: [a], items: {type: string}}, free: {type: object, additionalProperties: {type: string}}}}}}`
 
@@ -78,6 +81,17 @@ func TestLosses(t *testing.T) {
 		{`{"a":"0s"}`, `{}`, `a: expected "0s", got nothing (empty)`, `a: expected "0s", got nothing (empty)`},
 		{`{"spec":{"selector":{}}}`, `{"spec":{}}`, "", `spec.selector: expected {}, got nothing (an empty selector selects everything, a missing one nothing) (empty)`},
 		{`{"spec":{}}`, `{"spec":{"selector":{}}}`, "", ""},
+		{`{"spec":{"mode":{"pass":{}}}}`, `{"spec":{"mode":{}}}`, "", `spec.mode.pass: expected {}, got nothing`},
+		{`{"spec":{"mode":{"pass":{}}}}`, `{"spec":{}}`, "", `spec.mode.pass: expected {}, got nothing`},
+		{`{"spec":{"mode":{}}}`, `{"spec":{"mode":{"pass":{}}}}`, "", ""},
+		{`{"spec":{"issuer":{"ca":{}}}}`, `{"spec":{"issuer":{"acme":{}}}}`, "", `spec.issuer.ca: expected {}, got nothing`},
+		{`{"spec":{"issuer":{"ca":{"secret":""}}}}`, `{"spec":{"issuer":{}}}`, `spec.issuer.ca.secret: expected "", got nothing (empty)`, `spec.issuer.ca: expected {"secret":""}, got nothing`},
+		{`{"spec":{"issuer":{"ca":{"secret":""}}}}`, `{"spec":{"issuer":{"ca":{}}}}`, `spec.issuer.ca.secret: expected "", got nothing (empty)`, `spec.issuer.ca.secret: expected "", got nothing (empty)`},
+		{`{"spec":{"issuer":{"options":{}}}}`, `{"spec":{"issuer":{}}}`, "", ""},
+		{`{"spec":{"volume":{"emptyDir":{}}}}`, `{"spec":{"volume":{}}}`, "", `spec.volume.emptyDir: expected {}, got nothing`},
+		{`{"spec":{"metadata":{}},"status":{}}`, `{"spec":{}}`, "", ""},
+		{`{"spec":{"kept":{"5 *":{}}}}`, `{"spec":{"kept":{}}}`, "", `spec.kept['5 *']: expected {}, got nothing (empty)`},
+		{`{"spec":{"kept":{"a":[{"b":{}}]}}}`, `{"spec":{"kept":{"a":[{}]}}}`, "", `spec.kept.a[0].b: expected {}, got nothing (empty)`},
 		{`{}`, `{"a":{},"b":[],"c":null,"d":1}`, "", ""},
 		{`{"a":null}`, `{"a":{}}`, "", ""},
 		{`{"spec":{"level":null,"words":[]}}`, `{"spec":{}}`, "", `spec.level: expected null, got nothing, which becomes the default 3; spec.words: expected [], got nothing, which becomes the default ["a"]`},

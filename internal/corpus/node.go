@@ -55,6 +55,11 @@ type node struct {
 	demanded []demand   // the same as the schema says it
 	doubtful bool       // there is more in anyOf, oneOf or not than which fields are there
 
+	// marks says that a value is there for a reason even if there is nothing in it, as of emptyDir: {}.
+	marks bool
+
+	beyond *node // what a value has that the schema keeps and does not describe; nil if there is nothing of the kind
+
 	variants []*node // what to generate in place of this
 	forbids  []string
 	weight   int // how many nodes there are, with this one
@@ -167,6 +172,7 @@ func (c *compiler) inside(n *node, s *structuralschema.Structural, more []*struc
 		c.unsure = c.unsure || len(v.XValidations) > 0
 		n.rules = append(n.rules, v.XValidations...)
 	}
+	members := n.members()
 	n.byName = make(map[string]*node, len(s.Properties))
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		inner := s.Properties[name]
@@ -178,7 +184,12 @@ func (c *compiler) inside(n *node, s *structuralschema.Structural, more []*struc
 		}
 		field := c.node(&inner, about, fieldpath.Child(n.path, name), true)
 		n.byName[name] = field
+		field.marks = field.marker() && !isMeta(name) && (n.path != "" || !isUsual(name)) || slices.Contains(members, name) || name == emptyDir
 		n.properties = append(n.properties, property{name, n.required[name], field})
+	}
+	if n.preserve {
+		n.beyond = &node{kind: anything}
+		n.beyond.beyond = n.beyond
 	}
 	if s.Items != nil {
 		about := within(more, func(v *structuralschema.NestedValueValidation) *structuralschema.NestedValueValidation {
@@ -221,6 +232,33 @@ func (n *node) weigh() {
 			n.weight += inner.weight
 		}
 	}
+}
+
+// marker reports whether there is never anything in a value, so that all it says is that it is there.
+func (n *node) marker() bool {
+	return n.kind == object && n.def == nil && n.isLeaf() && !n.preserve && !n.embedded
+}
+
+// emptyDir is the source of a volume of Kubernetes that most users leave empty. Their schema does not say that it is one of several.
+const emptyDir = "emptyDir"
+
+// isUsual reports whether it is a field that scaffolded types have from the beginning, as a struct that may have no fields yet.
+func isUsual(field string) bool { return field == "spec" || field == "status" }
+
+// kept is the node of a field, of a map's entry, or of what the schema keeps and does not describe.
+func (n *node) kept(key string) *node {
+	if field := n.child(key); field != nil || n == nil {
+		return field
+	}
+	return n.beyond
+}
+
+// keptItem is the same for a list's items.
+func (n *node) keptItem() *node {
+	if item := n.item(); item != nil || n == nil {
+		return item
+	}
+	return n.beyond
 }
 
 // child is the node of a field or of a map's entry.

@@ -192,7 +192,7 @@ func (n *node) others() []any {
 }
 
 // noticed reports whether the loss of a value would be seen: it is neither null nor the default and, unless a default would take
-// its place, not empty.
+// its place or its presence says something, not empty.
 func noticed(n *node, value any) bool {
 	switch {
 	case value == nil:
@@ -202,11 +202,19 @@ func noticed(n *node, value any) bool {
 	}
 	switch value := value.(type) {
 	case map[string]any:
-		return len(value) > 0
+		return len(value) > 0 || n.isMarked(value)
 	case []any:
 		return len(value) > 0
 	}
 	return !IsZero(value)
+}
+
+// Notices reports whether the loss of a value at a path would be seen, and not be put up with.
+func (s *Schema) Notices(path string, value any) bool {
+	if n := s.at(fieldpath.Split(path)); n != nil {
+		return noticed(n, value)
+	}
+	return !IsEmpty(value)
 }
 
 // shows reports whether an object has what it is to be about.

@@ -64,7 +64,7 @@ const (
 
 // effectOf returns the effect that a loss at a version is.
 func (p *prober) effectOf(version string, l corpus.Loss) effect {
-	return effect{sort: p.schemaOf(version).Effect(l), dull: corpus.IsEmpty(l.Before)}
+	return effect{sort: p.schemaOf(version).Effect(l), dull: l.Dull()}
 }
 
 // effectBy is the same for a loss on the way through the second version of a pair.

@@ -152,7 +152,7 @@ func (p *prober) forthOnly(pair corpus.Pair, objects []*unstructured.Unstructure
 			suspects = p.lost(pair, objects[i].Object, t.back.object)
 		case probes:
 			for _, path := range corpus.Leaves(objects[i]) {
-				if value, found := corpus.Value(objects[i].Object, path); found && !corpus.IsEmpty(value) && !p.declared(pair, path) && len(suspects) < mostProbed {
+				if value, found := corpus.Value(objects[i].Object, path); found && p.schemaOf(pair.From).Notices(path, value) && !p.declared(pair, path) && len(suspects) < mostProbed {
 					suspects = append(suspects, corpus.Loss{Path: path, Before: value})
 				}
 			}

@@ -257,7 +257,7 @@ func (p *prober) added(objects func(ctx context.Context, version string) []*unst
 			p.came++
 			for _, l := range schema.Losses(t.back.object, before) {
 				isDefault := !slices.ContainsFunc(surplus, func(s corpus.Loss) bool { return strings.HasPrefix(s.Path, l.Path) })
-				if l.After == nil && !isDefault && !strings.HasPrefix(l.Path, "metadata.annotations") && !p.wrong(schema, t.back.object, l.Path) && !p.declared(pair, l.Path) {
+				if l.After == nil && !isDefault && !isFiller(schema, l) && !strings.HasPrefix(l.Path, "metadata.annotations") && !p.wrong(schema, t.back.object, l.Path) && !p.declared(pair, l.Path) {
 					addition := corpus.Loss{Path: l.Path, After: l.Before, Added: true, Default: schema.OtherDefault(t.back.object, l.Path)}
 					part := none
 					if addition.Default != nil {
@@ -273,6 +273,12 @@ func (p *prober) added(objects func(ctx context.Context, version string) []*unst
 		}
 		return findings
 	}}
+}
+
+// isFiller reports whether it is an empty map where the schema does not say what is there, as encoders of typed objects write.
+func isFiller(schema *corpus.Schema, l corpus.Loss) bool {
+	fields, isMap := l.Before.(map[string]any)
+	return isMap && len(fields) == 0 && l.Empty && !schema.Describes(l.Path)
 }
 
 // converted is the property of objects to be converted at all. Where the webhook breaks down over objects without anything special about
