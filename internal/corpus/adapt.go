@@ -41,6 +41,7 @@ const (
 	mostLearning  = 4000 // objects to ask about, beside those that each change brings
 	mostShrinking = 250  // of these, for one rejection
 	mostNeeded    = 40   // of these, with a field more
+	mostSuiting   = 120  // of these, with another value of one field
 )
 
 // Learn makes n plain objects and sees which are refused. It finds out which values the refused ones are refused for, and
@@ -124,16 +125,21 @@ func (l *learning) learn(ctx context.Context, object *unstructured.Unstructured,
 		rejection.Needs, rejection.Settled = needs, true
 		return rejection
 	}
-	guilty, suspects := g.culprits(ctx, rejection.Object, l.ask)
-	if len(guilty) == 0 && l.missing(ctx) {
+	guilty, suspects := l.culprits(ctx, rejection.Object)
+	blamed := guilty
+	if len(guilty) == 0 {
+		blamed = suspects
+	}
+	if l.suit(ctx, rejection.Object, blamed) || len(guilty) == 0 && l.missing(ctx) {
 		rejection.Settled = true
 		return rejection
 	}
 	if len(guilty) == 0 {
-		guilty = suspects
+		blamed = l.unproven(ctx, rejection.Object, suspects)
 	}
-	for _, path := range guilty {
-		if g.Refuse(path) {
+	for _, path := range blamed {
+		value, _ := Value(rejection.Object.Object, path)
+		if g.refuse(path, value) {
 			rejection.Settled = true
 		}
 	}
@@ -246,11 +252,11 @@ func (g *Generator) want(path string) bool {
 }
 
 // culprits returns the leaves of an object without which it is not refused, and all that are not defaults: these are suspects when no
-// single one is to blame, or the schema requires them.
-func (g *Generator) culprits(ctx context.Context, object *unstructured.Unstructured, refused func(context.Context, []*unstructured.Unstructured) []string) (guilty, suspects []string) {
+// single one is to blame, or the schema or its rules require them.
+func (l *learning) culprits(ctx context.Context, object *unstructured.Unstructured) (guilty, suspects []string) {
 	for _, path := range Leaves(object) {
 		way := fieldpath.Split(path)
-		if n := g.schema.at(way); n != nil && n.def != nil {
+		if n := l.g.schema.at(way); n != nil && n.def != nil {
 			if value, _ := fieldpath.Value(object.Object, way); reflect.DeepEqual(value, n.def) {
 				continue
 			}
@@ -258,13 +264,73 @@ func (g *Generator) culprits(ctx context.Context, object *unstructured.Unstructu
 		suspects = append(suspects, path)
 	}
 	for _, path := range suspects {
-		way := fieldpath.Split(path)
-		candidate := object.DeepCopy()
-		without(candidate.Object, way[:len(way)-1], way[len(way)-1:])
-		g.schema.Prepare(candidate.Object)
-		if len(g.schema.Problems(candidate.Object)) == 0 && refused(ctx, []*unstructured.Unstructured{candidate})[0] == "" {
+		if l.takes(ctx, Without(object, path)) {
 			guilty = append(guilty, path)
 		}
 	}
 	return guilty, suspects
+}
+
+// takes reports whether an object is valid and not refused.
+func (l *learning) takes(ctx context.Context, object *unstructured.Unstructured) bool {
+	l.g.schema.Prepare(object.Object)
+	return ctx.Err() == nil && len(l.g.schema.Problems(object.Object)) == 0 && l.one(ctx, object) == ""
+}
+
+// suit looks for a suspect with another value in whose place the object is not refused, and has only values like that from now on: those of
+// a later sort, or all but the one that is refused.
+func (l *learning) suit(ctx context.Context, object *unstructured.Unstructured, suspects []string) bool {
+	ends := l.asked + mostSuiting
+	for _, path := range suspects {
+		n := l.g.schema.at(fieldpath.Split(path))
+		if n == nil {
+			continue
+		}
+		refused, _ := Value(object.Object, path)
+		for sort := l.g.levelOf(n) + 1; sort < n.sorts() && l.asked < ends; sort++ {
+			value, is := l.g.ofSort(n, sort)
+			if !is || !l.takes(ctx, With(object, path, value)) {
+				continue
+			}
+			for l.g.levelOf(n) < sort && l.g.refuse(path, refused) { //nolint:revive // each call is a step to the sort
+			}
+			return true
+		}
+		for _, value := range l.g.besides(n, refused) {
+			if l.asked < ends && l.takes(ctx, With(object, path, value)) {
+				l.g.avoid(n, refused)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unproven returns the suspects without those whose values are not refused in an object that was accepted.
+func (l *learning) unproven(ctx context.Context, object *unstructured.Unstructured, suspects []string) []string {
+	ends := l.asked + mostSuiting
+	return slices.DeleteFunc(slices.Clone(suspects), func(path string) bool { return l.asked < ends && l.harmless(ctx, object, path) })
+}
+
+// harmless reports whether an object that was accepted still is with what is at a path of one that was not, which proves that this alone
+// is not refused. Of what is in a list or map, all of that is put there.
+func (l *learning) harmless(ctx context.Context, object *unstructured.Unstructured, path string) bool {
+	const donors = 3
+	way := fieldpath.Split(path)
+	for i, next := range way {
+		if around := l.g.schema.at(way[:i]); next.List || around.isMap() {
+			way = way[:i]
+			break
+		}
+	}
+	value, found := fieldpath.Value(object.Object, way)
+	if !found || len(way) == 0 {
+		return false
+	}
+	for _, donor := range l.accepted[:min(len(l.accepted), donors)] {
+		if _, there := fieldpath.Value(donor.Object, way[:len(way)-1]); there && l.takes(ctx, With(donor, fieldpath.Join(way), value)) {
+			return true
+		}
+	}
+	return false
 }

@@ -404,11 +404,12 @@ func (n *node) requires() string {
 	return ""
 }
 
-// reasonOf is what gaps say of a path, of what is around it, or of what is inside it.
+// reasonOf is what gaps say of a path, of what is around it, or of what is inside it, and else of all objects.
 func reasonOf(path string, gaps []Gap) string {
 	reason, nearest := "", -1
 	for _, gap := range gaps {
 		switch {
+		case gap.style != "" && gap.style != Plain:
 		case gap.Path == path:
 			return gap.Reason
 		case isBelow(path, gap.Path) && len(gap.Path) > nearest:

@@ -94,7 +94,7 @@ func TestCoverageCounts(t *testing.T) {
 			t.Errorf("%s exercises %v, want %v", step.object, got, step.want)
 		}
 	}
-	result := c.Result([]Gap{{"spec.free", "for some reason"}, {"spec.to.b", "the reason"}, {"spec.t", "another path"}})
+	result := c.Result([]Gap{{Path: "spec.free", Reason: "for some reason"}, {Path: "spec.to.b", Reason: "the reason"}, {Path: "spec.t", Reason: "another path"}})
 	if want := []reports.FieldNote{{Path: "spec.free.known", Reason: "spec.free: for some reason"}, {Path: "spec.to.b", Reason: "the reason"}}; !reflect.DeepEqual(result.Never, want) || result.Exercised != 18 || result.Objects != 6 {
 		t.Errorf("got %+v", result)
 	}

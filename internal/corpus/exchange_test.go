@@ -144,6 +144,60 @@ func TestLearnSaysWhatIsDropped(t *testing.T) {
 	}
 }
 
+// TestLearnNarrows has a webhook refuse words in one of seven fields, in objects that rules and the schema let nothing be taken from: the
+// others keep the values that they have, and nothing is left out.
+func TestLearnNarrows(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ fields, rules, place string }{
+		"a rule wants all of them":       {"soft: {type: object, additionalProperties: {type: string}}, grace: {type: object, additionalProperties: {type: string}}", "has(self.family) && has(self.code) && has(self.a) && has(self.b) && has(self.soft) && has(self.grace) && self.soft.all(k, k in self.grace) && self.grace.all(k, k in self.soft)", "grace"},
+		"the schema wants all of them":   {"soft: {type: string}, grace: {type: string}", "true", "grace"},
+		"one member of an enum will do":  {"soft: {type: string}, grace: {type: string, enum: [x, 5m, y]}", "has(self.grace) == has(self.soft) && has(self.soft) == has(self.a)", "grace"},
+		"one string of a pattern will":   {"soft: {type: string}, grace: {type: string, pattern: '^(now|5m|later)$'}", "has(self.grace) == has(self.soft) && has(self.soft) == has(self.a)", "grace"},
+		"one of several lists has words": {"soft: {type: array, items: {type: string}}, grace: {type: array, items: {type: object, required: [every], properties: {every: {type: string}}}}", "has(self.soft) == has(self.grace) && has(self.family) && (!has(self.soft) || self.soft.size() == self.grace.size())", "grace"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			required := ""
+			if test.rules == "true" {
+				required = "required: [family, code, a, b, soft, grace], "
+			}
+			d := defined(t, widget(fmt.Sprintf(`{type: object, properties: {spec: {type: object, %sx-kubernetes-validations: [{rule: %q}],
+				properties: {family: {type: string, enum: [Ubuntu, Alpine]}, code: {type: string, pattern: '^[a-z]{3}$'}, a: {type: string}, b: {type: integer}, %s}}}}`, required, test.rules, test.fields)))
+			g := d.Generator("v1", 1, nil)
+			adapted := g.Learn(t.Context(), 30, func(_ context.Context, objects []*unstructured.Unstructured) []string {
+				causes := make([]string, len(objects))
+				for i, object := range objects {
+					for _, path := range Leaves(object) {
+						value, _ := Value(object.Object, path)
+						if text, is := value.(string); is && strings.HasPrefix(path, "spec."+test.place) {
+							if _, err := time.ParseDuration(text); err != nil {
+								causes[i] = "no duration"
+							}
+						}
+					}
+				}
+				return causes
+			})
+			for _, gap := range g.Gaps() {
+				if !strings.HasPrefix(gap.Path, "spec."+test.place) || !strings.Contains(gap.Reason, `tried there: "`) {
+					t.Errorf("left out: %s: %s", gap.Path, gap.Reason)
+				}
+			}
+			if !slices.ContainsFunc(adapted.Objects, func(o *unstructured.Unstructured) bool { _, found := Value(o.Object, "spec."+test.place); return found }) {
+				t.Error("no object has the field")
+			}
+			for path, nodes := range g.byPath {
+				if place := g.places[nodes[0].id]; !strings.HasPrefix(path, "spec."+test.place) && (place.level > 0 || place.refused) {
+					t.Errorf("%s has other values: %+v", path, place)
+				}
+			}
+			if len(adapted.Objects) < 20 {
+				t.Errorf("%d objects, dropped %v, cut %t", len(adapted.Objects), adapted.Dropped, adapted.Cut)
+			}
+		})
+	}
+}
+
 // TestLearnFindsWhatIsMissing has a webhook want fields that the schema does not require: all objects have them once that is learned,
 // even if none but the sample was accepted.
 func TestLearnFindsWhatIsMissing(t *testing.T) {

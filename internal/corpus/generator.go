@@ -32,6 +32,8 @@ const (
 type Gap struct {
 	Path   string // as Generalize returns it, with <key> for the entries of maps; empty for whole objects
 	Reason string
+
+	style Style // if it is about objects of another style than Plain, which say nothing of what others lack
 }
 
 // Generator makes objects that a schema allows. The same seed makes the same objects, in whatever order they are asked
@@ -82,7 +84,7 @@ const blockSize = 8
 // have the metadata that objects from API servers have, and names that need not be unique.
 func (g *Generator) Objects(style Style, n int) []*unstructured.Unstructured {
 	if reason := g.missing(style); reason != "" {
-		g.addGap(Gap{Reason: reason})
+		g.addGap(Gap{Reason: reason, style: style})
 		return nil
 	}
 	g.mu.RLock()
@@ -248,7 +250,7 @@ func (g *Generator) Gaps() []Gap {
 	}
 	for path, nodes := range g.byPath {
 		if g.places[nodes[0].id].refused {
-			gaps = append(gaps, Gap{path, "the webhook rejected every kind of value"})
+			gaps = append(gaps, Gap{Path: path, Reason: g.places[nodes[0].id].rejected()})
 		}
 	}
 	slices.SortFunc(gaps, func(a, b Gap) int { return strings.Compare(a.Path+"\x00"+a.Reason, b.Path+"\x00"+b.Reason) })

@@ -54,7 +54,7 @@ func (g *Generator) one(style Style, number int) result {
 		g.schema.Prepare(sample.Object)
 		sample.SetName(g.name(style, number))
 		if len(g.schema.Problems(sample.Object)) == 0 {
-			g.addGap(Gap{last.failed.Path, "samples take the place of some objects: " + last.failed.Reason})
+			g.addGap(Gap{Path: last.failed.Path, Reason: "samples take the place of some objects: " + last.failed.Reason})
 			return result{object: complete(sample, number)}
 		}
 	}
@@ -82,12 +82,12 @@ func (g *Generator) huge(m *maker, number int) result {
 		share += share / 4
 	}
 	if best == nil {
-		return result{failed: Gap{"", "every object of the style huge is larger than 1 MiB"}}
+		return result{failed: Gap{Path: "", Reason: "every object of the style huge is larger than 1 MiB", style: Huge}}
 	}
 	m.share = share
 	made := g.mended(m, number, best)
 	if made.object != nil && bytes < hugeLeast {
-		g.addGap(Gap{"", "the limits do not allow objects of 300 KiB, so some objects of the style huge are smaller"})
+		g.addGap(Gap{Path: "", Reason: "the limits do not allow objects of 300 KiB, so some objects of the style huge are smaller", style: Huge})
 	}
 	return made
 }
@@ -132,7 +132,11 @@ func (g *Generator) mended(m *maker, number int, fields map[string]any) result {
 	r := &repair{m: m, object: object.Object, tried: map[string]int{}, dropped: map[Gap]bool{}}
 	last, ok := r.run()
 	if !ok {
-		return result{failed: Gap{generalOf(g, last.Path), "no values were found that match the schema: " + last.Message}}
+		failed := Gap{Path: generalOf(g, last.Path), Reason: "no values were found that match the schema: " + last.Message}
+		if failed.Path == "" {
+			failed.style = m.style
+		}
+		return result{failed: failed}
 	}
 	return result{object: object, dropped: r.dropped}
 }
@@ -249,7 +253,7 @@ func (r *repair) change(path []fieldpath.Step, problem Problem) (string, bool) {
 			fieldpath.Put(r.object, path, runtime.DeepCopyJSONValue(trees[tries-otherValues-sparseValues-1]))
 			return key, true
 		case tries == otherValues+sparseValues+len(trees)+1 && r.drop(path, parent, n):
-			r.dropped[Gap{n.path, "it is left out, because no value was found that matches the schema: " + problem.Message}] = true
+			r.dropped[Gap{Path: n.path, Reason: "it is left out, because no value was found that matches the schema: " + problem.Message}] = true
 			return key, true
 		}
 	}

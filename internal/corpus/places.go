@@ -21,6 +21,7 @@ type place struct {
 	level   int      // which kind of values is used
 	wanted  bool     // the webhook wants it to be there
 	refused bool     // no sort was good enough, so it is left out
+	shown   []any    // what the webhook refused there, or in an object with it
 	gap     string   // why there can be no values
 	broken  bool     // there can be no values here, so it is left out
 }
@@ -94,7 +95,7 @@ func (g *Generator) fill() {
 	}
 	for path, nodes := range g.byPath {
 		if reason := g.places[nodes[0].id].gap; reason != "" && !isMeta(path) {
-			g.base = append(g.base, Gap{path, reason})
+			g.base = append(g.base, Gap{Path: path, Reason: reason})
 		}
 	}
 }
@@ -196,7 +197,10 @@ func (g *Generator) walk(path []fieldpath.Step) (n, parent *node) {
 // there is nothing more to change; then what is around the path may be refused. Strings go from words to values of
 // samples, durations, quantities, times, addresses, URLs, base64, digits and host:port; integers to 32 bits, then to small
 // ones.
-func (g *Generator) Refuse(path string) bool {
+func (g *Generator) Refuse(path string) bool { return g.refuse(path, nil) }
+
+// refuse is Refuse for a value, which explains later on why a place has none.
+func (g *Generator) refuse(path string, value any) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	n, parent := g.walk(fieldpath.Split(path))
@@ -215,6 +219,9 @@ func (g *Generator) Refuse(path string) bool {
 		return false
 	}
 	for _, one := range g.byPath[n.path] {
+		if value != nil {
+			g.places[one.id].shown = append(g.places[one.id].shown, value)
+		}
 		if next >= n.sorts() {
 			g.places[one.id].refused = true
 		} else {
@@ -223,6 +230,68 @@ func (g *Generator) Refuse(path string) bool {
 	}
 	g.assess(g.schema.root)
 	return true
+}
+
+// levelOf is which sort of value a place has now.
+func (g *Generator) levelOf(n *node) int {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if n == nil {
+		return 0
+	}
+	return g.places[n.id].level
+}
+
+// ofSort makes a value of a sort for a place. It is false if there is none.
+func (g *Generator) ofSort(n *node, sort int) (any, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := &g.places[n.id]
+	if p.broken || n.hasSampleSort() && sort == samplesSort && len(p.samples) == 0 {
+		return nil, false
+	}
+	level := p.level
+	defer func() { p.level = level }()
+	p.level = sort
+	return g.maker(Plain, sort, 0).value(n), true
+}
+
+// besides returns a few of the other values that a place has, if it has but a few known ones.
+func (g *Generator) besides(n *node, value any) []any {
+	const most = 6
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	p := &g.places[n.id]
+	others := slices.DeleteFunc(slices.Concat(p.full, anyOf(p.pool)), func(other any) bool { return equal(other, value) })
+	return others[:min(len(others), most)]
+}
+
+// avoid has a place no longer get one of the values that are known for it.
+func (g *Generator) avoid(n *node, value any) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	is := func(other any) bool { return equal(other, value) }
+	for _, one := range g.byPath[n.path] {
+		p := &g.places[one.id]
+		p.full = slices.DeleteFunc(slices.Clone(p.full), is)
+		p.empty = slices.DeleteFunc(slices.Clone(p.empty), is)
+		p.samples = slices.DeleteFunc(slices.Clone(p.samples), is)
+		p.pool = slices.DeleteFunc(slices.Clone(p.pool), func(text string) bool { return text == value }) // it is that of others, too
+	}
+}
+
+// rejected says why a place that the webhook refuses has no values.
+func (p *place) rejected() string {
+	if len(p.shown) == 0 {
+		return "the webhook rejected every kind of value"
+	}
+	var shows []string
+	for _, value := range p.shown {
+		if text := shown(value); !slices.Contains(shows, text) {
+			shows = append(shows, text)
+		}
+	}
+	return "the webhook rejected objects with each kind of value that was tried there: " + strings.Join(shows, ", ")
 }
 
 // canLack reports whether a value of a node can do without a part of it.

@@ -78,7 +78,7 @@ func (g *Generator) mostTelling(all []*target) []*target {
 		case t.rank != rankSpecial && t.rank != rankUntyped && plain < mostSingles:
 			plain++
 		case t.rank < rankSpecial:
-			g.addGap(Gap{t.path, fmt.Sprintf("there is no object for %s alone: the schema has %d of these, and %d are made", t.about, len(all), mostSingles)})
+			g.addGap(Gap{Path: t.path, Reason: fmt.Sprintf("there is no object for %s alone: the schema has %d of these, and %d are made", t.about, len(all), mostSingles)})
 			continue
 		default:
 			continue
@@ -106,7 +106,7 @@ func (g *Generator) single(t *target, number int) result {
 		mostTries = 1 // large ones take long
 	}
 	tries := 0
-	last := result{failed: Gap{t.path, "there is no object for " + t.about + " alone"}}
+	last := result{failed: Gap{Path: t.path, Reason: "there is no object for " + t.about + " alone"}}
 	for _, w := range t.ways {
 		for with := range ofSingles {
 			if tries++; tries > mostTries {

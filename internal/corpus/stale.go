@@ -31,7 +31,7 @@ type Stale struct {
 }
 
 // String says what is different where.
-func (s Stale) String() string { return (Gap{s.Path, s.Change}).String() }
+func (s Stale) String() string { return (Gap{Path: s.Path, Reason: s.Change}).String() }
 
 // String says what is missing where.
 func (g Gap) String() string {
@@ -68,7 +68,7 @@ func (g *Generator) Earlier(old *Definition) ([]Stale, []Gap) {
 	all := differences(before, g.schema)
 	var gaps []Gap
 	if more := len(all) - mostStale; more > 0 {
-		gaps = append(gaps, Gap{"", fmt.Sprintf("%d of the %d differences between the schemas, since there are too many", more, len(all))})
+		gaps = append(gaps, Gap{Path: "", Reason: fmt.Sprintf("%d of the %d differences between the schemas, since there are too many", more, len(all))})
 		all = all[:mostStale]
 	}
 	e := newEarlier(old, g)
@@ -80,7 +80,7 @@ func (g *Generator) Earlier(old *Definition) ([]Stale, []Gap) {
 		if made[i] != nil {
 			stale = append(stale, *made[i])
 		} else if missed[i] != "" {
-			gaps = append(gaps, Gap{all[i].path, all[i].change + ": " + missed[i]})
+			gaps = append(gaps, Gap{Path: all[i].path, Reason: all[i].change + ": " + missed[i]})
 		}
 	}
 	return stale, gaps

@@ -54,17 +54,20 @@ func (p *prober) reportTried(ctx context.Context, pair corpus.Pair) {
 		}
 		one := p.pool(ctx, version)
 		found := one.generator.Gaps()
+		var whole []corpus.Gap // of objects, which may be why a field has no values
 		for _, cause := range slices.Sorted(maps.Keys(one.dropped)) {
-			gaps = append(gaps, fmt.Sprintf("%d of %d objects at %s, which the webhook does not convert (%s)", one.dropped[cause], one.size, version, cause))
+			gap := fmt.Sprintf("%d of %d objects at %s, which the webhook does not convert (%s)", one.dropped[cause], one.size, version, cause)
+			gaps, whole = append(gaps, gap), append(whole, corpus.Gap{Reason: "it may be in " + gap})
 		}
 		for _, gap := range found {
 			gaps = append(gaps, fmt.Sprintf("%s at %s: %s", gap.Path, version, gap.Reason))
 		}
 		if one.cut {
-			gaps = append(gaps, fmt.Sprintf("more of what the webhook rejects at %s, which was not learned", version))
+			gap := fmt.Sprintf("more of what the webhook rejects at %s, which was not learned", version)
+			gaps, whole = append(gaps, gap), append(whole, corpus.Gap{Reason: "it may be " + gap})
 		}
 		if pair.From == version {
-			of := p.coverage[pair].Result(found) //nolint:contextcheck // rules are evaluated without waiting for anything
+			of := p.coverage[pair].Result(slices.Concat(found, whole)) //nolint:contextcheck // rules are evaluated without waiting for anything
 			of.From, of.To = pair.From, pair.To
 			p.results[pair] = of
 		}
