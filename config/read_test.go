@@ -40,6 +40,10 @@ lossy:
   from: v1beta1
   through: v1
   reason: the field was removed on purpose, see ADR 7
+moved:
+- {path: spec.host, into: spec.internalHost, kind: Widget, reason: the external host came first}
+renamedValues:
+- {path: spec.timeout, group: example.com, reason: milliseconds}
 knownFailing:
 - {id: webhook.response.uid, reason: "issue 12"}
 filter: [webhook, "*.uid"]
@@ -93,8 +97,10 @@ func TestEverything(t *testing.T) {
 			Path: pattern(t, "spec.legacy[*].mode"), Group: "example.com", Kind: "Widget", From: "v1beta1", Through: "v1",
 			Reason: "the field was removed on purpose, see ADR 7",
 		}},
-		KnownFailing: []KnownFailing{{"webhook.response.uid", "issue 12"}},
-		Filter:       []string{"webhook", "*.uid"}, Skip: []string{"webhook.response.in-time"},
+		Moved:         []Moved{{Path: pattern(t, "spec.host"), Into: pattern(t, "spec.internalHost"), Kind: "Widget", Reason: "the external host came first"}},
+		RenamedValues: []RenamedValues{{Path: pattern(t, "spec.timeout"), Group: "example.com", Reason: "milliseconds"}},
+		KnownFailing:  []KnownFailing{{"webhook.response.uid", "issue 12"}},
+		Filter:        []string{"webhook", "*.uid"}, Skip: []string{"webhook.response.in-time"},
 		Strict: true, Cluster: None, Generate: Generate{Objects: 7, Seed: -42}, ReportDir: "reports",
 		Load: Load{
 			Profile: "constant", Rates: []float64{12.5, 20}, Batches: []int{3, 1}, Bytes: []int{0, 1024}, Duration: seconds(10),
@@ -284,6 +290,11 @@ func otherMistakes() map[string]mistake {
 		"loss with empty path": at("lossy: [{path: '', reason: b}]", `lossy[0].path: the path "" is empty`),
 		"path with a dot":      at("lossy: [{path: .spec, reason: b}]", `lossy[0].path: the path ".spec" begins with a dot; leave the dot out`),
 		"path with a bracket":  beyond("lossy:\n- path: spec.list[].a\n  reason: b", `4:9: lossy[0].path: the path "spec.list[].a" has []; write [*]`),
+		"move without path":    at("moved:\n- {into: spec.a, reason: b}", "4:3: moved[0]: it has no path; write path: spec.list[*].name"),
+		"move to nowhere":      at("moved: [{path: spec.a, reason: b}]", "moved[0]: it does not say where the value is at the other version; write into: spec.other"),
+		"move without reason":  at("moved: [{path: spec.a, into: spec.b}]", "moved[0]: it has no reason; write reason: why this is right"),
+		"values without path":  at("renamedValues: [{reason: b}]", "renamedValues[0]: it has no path; write path: spec.list[*].name"),
+		"values without cause": at("renamedValues: [{path: spec.a, reason: ' '}]", "renamedValues[0]: it has no reason; write reason: why this is right"),
 		"loss in place":        beyond("lossy: [{path: a, reason: b, from: v1, through: v1}]", "lossy[0]: from and through are both v1"),
 		"failure without ID":   at("knownFailing: [{reason: b}]", "knownFailing[0]: it has no id"),
 		"failure: reason":      at("knownFailing:\n- id: webhook.response.uid", "knownFailing[0]: it has no reason; write reason: why it fails"),

@@ -118,6 +118,15 @@ func remainder() string {
 #     kind: Widget
 #     reason: the field was removed on purpose
 
+# Fields that both versions have and that have other values, or another place, at the other version.
+# renamedValues:
+#   - path: spec.timeout
+#     reason: seconds in v1, milliseconds in v2
+# moved:
+#   - path: spec.host
+#     into: spec.internalHost
+#     reason: v2 names the external host in spec.host
+
 # Requirements that are known to fail. One that passes fails the run.
 # knownFailing:
 #   - id: webhook.response.uid

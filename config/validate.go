@@ -49,6 +49,7 @@ func (c Config) problems() []*ProblemError {
 	k.unless(c.Generate.TimeBudget.Duration >= 0, "generate.timeBudget", "%s is negative; leave it out to judge everything, however long it takes", c.Generate.TimeBudget)
 	k.unless(c.RunTimeout.Duration >= 0, "runTimeout", "%s is negative; leave it out for no limit", c.RunTimeout)
 	k.lossy()
+	k.meant()
 	k.knownFailing()
 	k.patterns("filter", c.Filter)
 	k.patterns("skip", c.Skip)
@@ -194,6 +195,20 @@ func (k *checker) lossy() {
 		k.unless(l.Path.String() != "", at, "it has no path; write path: spec.list[*].name")
 		k.unless(strings.TrimSpace(l.Reason) != "", at, "it has no reason; write reason: why the loss is right")
 		k.unless(l.From == "" || l.From != l.Through, at, "from and through are both %s; a conversion has two versions", l.From)
+	}
+}
+
+func (k *checker) meant() {
+	for i, m := range k.config.Moved {
+		at := options.Item("moved", i)
+		k.unless(m.Path.String() != "", at, "it has no path; write path: spec.list[*].name")
+		k.unless(m.Into.String() != "", at, "it does not say where the value is at the other version; write into: spec.other")
+		k.unless(strings.TrimSpace(m.Reason) != "", at, "it has no reason; write reason: why this is right")
+	}
+	for i, r := range k.config.RenamedValues {
+		at := options.Item("renamedValues", i)
+		k.unless(r.Path.String() != "", at, "it has no path; write path: spec.list[*].name")
+		k.unless(strings.TrimSpace(r.Reason) != "", at, "it has no reason; write reason: why this is right")
 	}
 }
 

@@ -100,6 +100,7 @@ func normal(c Config) Config {
 		*list = append([]string{}, *list...)
 	}
 	c.Lossy, c.KnownFailing = append([]Lossy{}, c.Lossy...), append([]KnownFailing{}, c.KnownFailing...)
+	c.Moved, c.RenamedValues = append([]Moved{}, c.Moved...), append([]RenamedValues{}, c.RenamedValues...)
 	if r := c.Webhook.Reference; r != nil {
 		c.Webhook.Reference = &Reference{append([]string{}, r.Faults...)}
 	}

@@ -206,6 +206,7 @@ const (
 	WebhookConversionSchema                             ID = "webhook.conversion.schema"                                // Converted objects satisfy the schema of the version that they were converted to.
 	WebhookConversionIntegers                           ID = "webhook.conversion.integers"                              // Integers keep their value, up to the 64-bit maximum.
 	WebhookConversionAdditions                          ID = "webhook.conversion.additions"                             // A round trip to another version adds no values to an object, except defaults of the schema.
+	WebhookConversionEqualFields                        ID = "webhook.conversion.equal-fields"                          // A field that two versions have with the same path, type and meaning has the same value at both.
 	WebhookConversionPath                               ID = "webhook.conversion.path"                                  // Converting to a third version through a second gives the same result as converting directly.
 	WebhookConversionIdentity                           ID = "webhook.conversion.identity"                              // An object that already has the desired version is returned unchanged.
 	WebhookConversionPure                               ID = "webhook.conversion.pure"                                  // The same object always converts to the same object, regardless of how many are requested at once.
@@ -875,6 +876,7 @@ const (
 	PartMissingInV1beta1  PartName = "missing-in-v1beta1"
 	PartNotReady          PartName = "not-ready"
 	PartOtherDefault      PartName = "other-default"
+	PartRedefined         PartName = "redefined"
 	PartRefusedAnnotation PartName = "refused-annotation"
 	PartRefusedValue      PartName = "refused-value"
 	PartSameValues        PartName = "same-values"
@@ -905,6 +907,7 @@ var severities = map[violation]Verdict{
 	{WebhookConversionSchema, PartEmptyField}:            Tolerated,
 	{WebhookConversionAdditions, ""}:                     Tolerated,
 	{WebhookConversionAdditions, PartOtherDefault}:       Failed,
+	{WebhookConversionEqualFields, PartRedefined}:        Tolerated,
 	{WebhookConversionPath, PartEmpty}:                   Tolerated,
 	{WebhookConversionIdentity, ""}:                      Tolerated,
 	{WebhookConversionEdits, PartEmpty}:                  Tolerated,

@@ -121,7 +121,23 @@ func (s *session) subject(client *wire.Client, kind corpus.Corpus) *suites.Subje
 			}
 			return "", false
 		},
+		Meant: func(_, _, path, into string) (string, bool) { return s.meant(kind, path, into) },
 	}
+}
+
+// meant returns why a field may have another value at another version, if the configuration says so.
+func (s *session) meant(kind corpus.Corpus, path, into string) (string, bool) {
+	for _, m := range s.want.Moved {
+		if into != "" && m.Matches(kind.Group, kind.Kind, path, into) {
+			return m.Reason, true
+		}
+	}
+	for _, r := range s.want.RenamedValues {
+		if into == "" && r.Matches(kind.Group, kind.Kind, path) {
+			return r.Reason, true
+		}
+	}
+	return "", false
 }
 
 // describe adds a kind to the webhook in the report, if the report has one.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/options"
 )
 
 // noteIdleLosses adds a note for each declared loss that is about no field of the objects to check: its path, kind or version may be
@@ -16,6 +17,22 @@ func (p *Plan) noteIdleLosses() {
 		if !slices.ContainsFunc(p.kinds, func(kind corpus.Corpus) bool { return concerns(l, kind) }) {
 			p.notes = append(p.notes, fmt.Sprintf("lossy[%d] declares the loss of %s, which is not a field of the objects to check%s", i, l.Path, about(l)))
 		}
+	}
+}
+
+// noteIdleMeanings adds a note for each field that is declared to have other values at another version and is no field of the objects to check.
+func (p *Plan) noteIdleMeanings() {
+	idle := func(key string, path config.Pattern, group, kind string) {
+		l := config.Lossy{Path: path, Group: group, Kind: kind}
+		if !slices.ContainsFunc(p.kinds, func(kind corpus.Corpus) bool { return concerns(l, kind) }) {
+			p.notes = append(p.notes, fmt.Sprintf("%s names %s, which is not a field of the objects to check%s", key, path, about(l)))
+		}
+	}
+	for i, m := range p.want.Moved {
+		idle(options.Item("moved", i), m.Path, m.Group, m.Kind)
+	}
+	for i, r := range p.want.RenamedValues {
+		idle(options.Item("renamedValues", i), r.Path, r.Group, r.Kind)
 	}
 }
 

@@ -46,3 +46,27 @@ func TestIdleLosses(t *testing.T) {
 		}
 	}
 }
+
+// TestIdleMeanings has fields declared to have other values that no object has.
+func TestIdleMeanings(t *testing.T) {
+	t.Parallel()
+	pattern := func(path string) config.Pattern {
+		parsed, err := fieldpath.ParsePattern(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return parsed
+	}
+	p := &Plan{kinds: []corpus.Corpus{corpus.CronTabs("v1beta1", "v1")}, want: Description{Config: config.Config{
+		Moved:         []config.Moved{{Path: pattern("hostPort"), Into: pattern("host")}, {Path: pattern("nosuch"), Into: pattern("host")}},
+		RenamedValues: []config.RenamedValues{{Path: pattern("host")}, {Path: pattern("host"), Kind: "Crontab"}},
+	}}}
+	p.noteIdleMeanings()
+	want := []string{
+		"moved[1] names nosuch, which is not a field of the objects to check",
+		"renamedValues[1] names host, which is not a field of the objects to check (kind Crontab)",
+	}
+	if !slices.Equal(p.notes, want) {
+		t.Errorf("got %q, want %q", p.notes, want)
+	}
+}

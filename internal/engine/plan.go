@@ -58,6 +58,7 @@ func (c Description) Prepare() (*Plan, error) {
 		return nil, err
 	}
 	p.noteIdleLosses()
+	p.noteIdleMeanings()
 	return p, nil
 }
 

@@ -92,6 +92,10 @@ type Subject struct {
 	// the reason for that. Nil means that nothing may.
 	Lossy func(from, through, path string) (reason string, declared bool)
 
+	// Meant reports whether a field may have another value at another version: one that is in the field into, or stands for the same if into
+	// is empty. It returns the reason for that. Nil means that none may.
+	Meant func(from, to, path, into string) (reason string, declared bool)
+
 	// Installed says that the definition is already in the cluster, installed for this run without a webhook.
 	Installed bool
 

@@ -24,6 +24,8 @@ func conversion(env *suites.Env, p *prober) {
 
 		env.It(requirement.WebhookConversionAdditions, "looks for values that were not there before the way to another version and back", p.additions)
 
+		env.It(requirement.WebhookConversionEqualFields, "compares the fields that two versions have in common, one by one", p.equalFields)
+
 		env.It(requirement.WebhookConversionPath, "converts objects to each version directly and by way of each other", func(ctx SpecContext) {
 			if n := len(env.Subject.Corpus.Mutual()); n < 3 {
 				env.Inapplicable(fmt.Sprintf("needs three versions; there are %d", n))
