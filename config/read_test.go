@@ -40,10 +40,6 @@ lossy:
   from: v1beta1
   through: v1
   reason: the field was removed on purpose, see ADR 7
-moved:
-- {path: spec.host, into: spec.internalHost, kind: Widget, reason: the external host came first}
-renamedValues:
-- {path: spec.timeout, group: example.com, reason: milliseconds}
 knownFailing:
 - {id: webhook.response.uid, reason: "issue 12"}
 filter: [webhook, "*.uid"]
@@ -58,6 +54,10 @@ redact: [spec.password, "spec.users[*].token"]
 old: [v1/crds, "git://v2:crds"]
 rehearse: {programs: ["./v1/manager '--webhook-port={port}'"], images: ["", "widgets:v2"], objects: [dump.yaml], install: replace}
 disrupt: {objectives: [rolling, restart.graceful.recovery=5s, failed=0], scenarios: [restart], oldProgram: ./v1/manager, oldImage: "widgets:v1", rate: 50, objects: 5, quiet: 2s, recoveryLimit: 20s, pickUpLimit: 3s}
+moved:
+- {path: spec.host, into: spec.internalHost, kind: Widget, reason: the external host came first}
+renamedValues:
+- {path: spec.timeout, group: example.com, reason: milliseconds}
 `
 
 func parse(t *testing.T, text string) Config {
