@@ -27,7 +27,6 @@ func (s *session) judge(ctx context.Context, kind corpus.Corpus) (err error) {
 		return err
 	}
 	if s.isUnknown(ctx, client, kind) {
-		s.unknown++
 		return nil
 	}
 	subject := s.subject(client, kind)

@@ -39,7 +39,7 @@ type session struct {
 	api      cluster.Cluster // nil while there is none
 	hook     *served         // the webhook under test
 	pods     Pods
-	unknown  int // how many kinds the webhook does not convert
+	unknown  []string // the definitions of whose objects the webhook converts none
 	limit    limit
 }
 
@@ -231,12 +231,15 @@ func (s *session) specs(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if s.unknown == len(s.kinds) {
+	if len(s.unknown) == len(s.kinds) {
 		return errUnknownKinds
 	}
 	s.reviseAll(s.report)
 	if len(s.report.With(requirement.Failed, requirement.Errored)) > 0 {
 		s.collect(context.WithoutCancel(ctx), "")
+	}
+	if len(s.unknown) > 0 {
+		return notJudged(s.unknown)
 	}
 	return nil
 }

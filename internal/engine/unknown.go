@@ -19,6 +19,11 @@ import (
 // errUnknownKinds is that nothing is left to judge.
 var errUnknownKinds = errors.New("the webhook rejects every object of every definition, so it converts other kinds, or the URL is that of another webhook; give only definitions that it converts, or set their spec.conversion")
 
+// notJudged is that the webhook converts no object of some definitions, although nothing says that it need not.
+func notJudged(definitions []string) error {
+	return fmt.Errorf("the webhook rejects every object of %s, and no file says whether it is to convert them; set spec.conversion, or give only definitions that it converts", strings.Join(definitions, ", "))
+}
+
 // isUnknown reports whether the webhook does not convert a kind, and notes it. That is asked only of one among several that no file names
 // this webhook for: a folder has definitions with other webhooks, or none.
 func (s *session) isUnknown(ctx context.Context, client *wire.Client, kind corpus.Corpus) bool {
@@ -55,6 +60,7 @@ func (s *session) isUnknown(ctx context.Context, client *wire.Client, kind corpu
 	note := fmt.Sprintf("%s was left out: no file says that this webhook converts it, and the webhook rejects its objects at every version: %s", nameOf(kind), said)
 	s.note(note)
 	s.say(note)
+	s.unknown = append(s.unknown, nameOf(kind))
 	return true
 }
 
