@@ -14,7 +14,7 @@ import (
 // Likeness is how much a field of one version has in common with the field at the same path of another.
 type Likeness struct {
 	Shared bool // both have it, as a scalar of the same type
-	Same   bool // they say the same of it, too: description, format, enum, pattern, limits and default
+	Same   bool // they say the same of it, too: its description and those of what it is in, its format, enum, pattern, limits and default
 	Closed bool // both have an enum, with the same members
 }
 
@@ -23,12 +23,13 @@ func (s *Schema) Alike(other *Schema, path string) Likeness {
 	if s == nil || other == nil {
 		return Likeness{}
 	}
-	a, b := s.structural, other.structural
+	a, b, described := s.structural, other.structural, true
 	for _, step := range fieldpath.Split(path) {
 		a, b = into(a, step), into(b, step)
 		if a == nil || b == nil || kindOf(a) != kindOf(b) {
 			return Likeness{}
 		}
+		described = described && wording(a.Description) == wording(b.Description)
 	}
 	switch kindOf(a) {
 	case anything, object, list:
@@ -36,8 +37,7 @@ func (s *Schema) Alike(other *Schema, path string) Likeness {
 	}
 	members, others := enumOf(a), enumOf(b)
 	closed := len(members) > 0 && slices.Equal(members, others)
-	same := closed || len(members) == 0 && len(others) == 0
-	same = same && wording(a.Description) == wording(b.Description) && reflect.DeepEqual(a.Default, b.Default) && reflect.DeepEqual(withoutEnum(a), withoutEnum(b))
+	same := described && (closed || len(members) == 0 && len(others) == 0) && reflect.DeepEqual(a.Default, b.Default) && reflect.DeepEqual(withoutEnum(a), withoutEnum(b))
 	return Likeness{Shared: true, Same: same, Closed: closed}
 }
 
