@@ -33,6 +33,9 @@ type Config struct { //nolint:recvcheck // a value, which Override alone changes
 	Old []string `json:"old"`
 	// Files with custom resources to convert in addition to generated ones, written like crds.
 	Samples []string `json:"samples"`
+	// Files with objects and what they must become at other versions, written like crds. A folder stands for its subfolders too. The first
+	// object of a file is converted, and the others are what it becomes.
+	Expected []string `json:"expected"`
 	// Paths in samples at which letters and digits are masked before the samples are used, such as spec.password and
 	// spec.users[*].token. Everything below a path is masked too. Write paths as each version spells them.
 	Redact []string `json:"redact"`

@@ -41,6 +41,7 @@ func (c Config) problems() []*ProblemError {
 	k.names("crds", c.CRDs)
 	k.names("old", c.Old)
 	k.names("samples", c.Samples)
+	k.names("expected", c.Expected)
 	for i, path := range c.Redact {
 		_, err := fieldpath.ParsePattern(path)
 		k.unless(err == nil, options.Item("redact", i), "%v", err)

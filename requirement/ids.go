@@ -207,6 +207,7 @@ const (
 	WebhookConversionIntegers                           ID = "webhook.conversion.integers"                              // Integers keep their value, up to the 64-bit maximum.
 	WebhookConversionAdditions                          ID = "webhook.conversion.additions"                             // A round trip to another version adds no values to an object, except defaults of the schema.
 	WebhookConversionEqualFields                        ID = "webhook.conversion.equal-fields"                          // A field that two versions have with the same path, type and meaning has the same value at both.
+	WebhookConversionExpected                           ID = "webhook.conversion.expected"                              // An object becomes at each other version what its author says that it becomes.
 	WebhookConversionPath                               ID = "webhook.conversion.path"                                  // Converting to a third version through a second gives the same result as converting directly.
 	WebhookConversionIdentity                           ID = "webhook.conversion.identity"                              // An object that already has the desired version is returned unchanged.
 	WebhookConversionPure                               ID = "webhook.conversion.pure"                                  // The same object always converts to the same object, regardless of how many are requested at once.

@@ -37,6 +37,9 @@ type Corpus struct {
 	// Earlier are the definitions of earlier releases, the oldest first: objects that these allowed may be in storage.
 	Earlier []*Definition
 
+	// Expected are objects with what they are to become at other versions.
+	Expected []Expectation
+
 	samples map[string][]*unstructured.Unstructured // by version
 	files   map[string]string                       // that samples come from, by sampleName
 }

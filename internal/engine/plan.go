@@ -54,6 +54,9 @@ func (c Description) Prepare() (*Plan, error) {
 	if err := errors.Join(p.readKinds(), p.readCertificates(), p.subject()); err != nil {
 		return nil, err
 	}
+	if err := p.readExpected(); err != nil {
+		return nil, err
+	}
 	if err := errors.Join(p.selection(), p.prepareLoads()); err != nil {
 		return nil, err
 	}

@@ -163,6 +163,10 @@ func commonOptions() []Option {
 		},
 		{Key: "samples", Flag: "samples", Commands: []string{check, load, diff, disrupt}, Files: true, Help: "files with custom resources to convert; same syntax as --crd"},
 		{
+			Key: "expected", Flag: "expect", Commands: []string{check}, Files: true,
+			Help: "files or folders with objects and what they must become at other versions: the first document of a file is converted, the others are the results",
+		},
+		{
 			Key: "redact", Flag: "redact", Commands: subject, Whole: true,
 			Help: "path in samples whose letters and digits are masked before any use, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated",
 		},

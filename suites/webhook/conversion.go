@@ -18,6 +18,8 @@ func conversion(env *suites.Env, p *prober) {
 	Describe("conversion", func() {
 		env.It(requirement.WebhookConversionDocumentedExample, "sends the requests of the documents and compares the responses", p.documentedExample)
 
+		env.It(requirement.WebhookConversionExpected, "converts the objects of the author's files and compares the results with those in the files", p.expected)
+
 		env.It(requirement.WebhookConversionRoundTrip, "converts objects to every other version and back", func(ctx SpecContext) {
 			p.hold(ctx, p.kept(p.each))
 		})
