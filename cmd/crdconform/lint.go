@@ -39,7 +39,8 @@ func newLint(s streams) *cobra.Command {
 		Short: "Find problems in definitions from their files alone",
 		Long: `lint reads CustomResourceDefinitions from files and reports what API servers will reject, what loses data, and what will
 cause trouble later; it needs no cluster and no webhook. A FILE is YAML or JSON, a pattern such as crds/*.yaml, a directory,
-or - for standard input. In a directory and its subdirectories, all .yaml, .yml and .json files with definitions are read.
+or - for standard input. In a directory and its subdirectories, all .yaml, .yml and .json files with definitions are read. What a
+kustomization beside a file, or in the folder above, makes of it is judged; patches that no kustomization lists change nothing.
 
 With --old, the definitions are also compared with those they replace. Give it the output of "kubectl get crd NAME -o yaml",
 whose status says at which versions objects may be stored. git://REF stands for the same files at a git revision, such as
@@ -222,14 +223,15 @@ func (l *linting) listRules(s streams) error {
 
 // readFiles reads what the arguments name: files, patterns, directories and the standard input.
 func readFiles(args []string, in io.Reader) ([]lint.File, error) {
-	var all []lint.File
+	var all, piped []lint.File
+	var folders []string
 	for _, arg := range args {
 		if arg == standardInput {
 			data, err := files.ReadAll(in, "standard input", files.Objects)
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, lint.File{Name: "stdin", Data: data})
+			piped = append(piped, lint.File{Name: "stdin", Data: data})
 			continue
 		}
 		names, err := expandPattern(arg)
@@ -237,14 +239,17 @@ func readFiles(args []string, in io.Reader) ([]lint.File, error) {
 			return nil, err
 		}
 		for _, name := range names {
-			more, err := readPath(name)
+			more, folder, err := readPath(name)
 			if err != nil {
 				return nil, err
 			}
 			all = append(all, more...)
+			if folder {
+				folders = append(folders, name)
+			}
 		}
 	}
-	return unique(all), nil
+	return unique(append(withKustomizations(all, folders), piped...)), nil
 }
 
 // unique leaves out files that were named twice.
@@ -272,17 +277,18 @@ func expandPattern(arg string) ([]string, error) {
 	return names, nil
 }
 
-func readPath(name string) ([]lint.File, error) {
+// readPath reads a file, or the files below a folder.
+func readPath(name string) (read []lint.File, folder bool, err error) {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: no such file", name)
+		return nil, false, fmt.Errorf("%s: no such file", name)
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if !info.IsDir() {
 		data, unread := files.Read(name, files.Objects)
-		return []lint.File{{Name: displayed(name), Data: data}}, unread
+		return []lint.File{{Name: displayed(name), Data: data}}, false, unread
 	}
 	var all []lint.File
 	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
@@ -303,10 +309,10 @@ func readPath(name string) ([]lint.File, error) {
 		}
 		return err
 	})
-	if err == nil && len(all) == 0 {
-		return nil, fmt.Errorf("%s: no .yaml, .yml or .json file below it has a CustomResourceDefinition", name)
+	if err == nil && len(all) == 0 && manifest.KustomizationIn(name) == "" {
+		err = fmt.Errorf("%s: no .yaml, .yml or .json file below it has a CustomResourceDefinition", name)
 	}
-	return all, err
+	return all, true, err
 }
 
 // displayed is the name of a file relative to the working directory, if it is below that.

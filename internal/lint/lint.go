@@ -17,6 +17,8 @@ import (
 type File struct {
 	Name string // as findings are to show it
 	Data []byte
+
+	Kustomization *Kustomization // beside or above the file, nil if there is none
 }
 
 // Level says how much a finding weighs.
@@ -136,7 +138,7 @@ type checker struct {
 // run applies every rule. What API servers refuse comes last, so that it can leave out what was found already.
 func (c *checker) run(ctx context.Context) {
 	for _, rules := range []func(){
-		c.checkFields, c.checkIdentity, c.checkVersions, c.checkDeprecation, c.checkConversion, c.checkCABundle,
+		c.checkBuilt, c.checkFields, c.checkIdentity, c.checkVersions, c.checkDeprecation, c.checkConversion, c.checkCABundle,
 		c.checkSchemas, c.checkVersionPairs, c.checkSubresources, c.checkColumns, c.checkUpgrade,
 	} {
 		rules()

@@ -46,8 +46,12 @@ func (c *checker) checkVersionPairs() {
 func (c *checker) compare(served, storage side) {
 	if !c.converts() {
 		patched := ""
-		if c.crd.Spec.Conversion == nil {
+		switch {
+		case c.crd.Spec.Conversion != nil:
+		case c.built == nil:
 			patched = "; if kustomize adds a webhook, lint its output instead"
+		default:
+			patched = "; " + c.built.Name + " adds no webhook"
 		}
 		c.foundFields(NoneLosesFields, lost(served, storage), "strategy None loses fields: an object written at %s loses fields that the storage version %s lacks: %s"+patched, served.version, storage.version)
 		c.foundFields(NoneLosesFields, lost(storage, served), "strategy None loses fields: %[2]s lacks fields of the storage version %[1]s, and an object written back at %[2]s loses them: %[3]s"+patched, storage.version, served.version)

@@ -114,13 +114,20 @@ func (w *walker) item(node ast.Node, path string) {
 
 // find returns the place of a path below a prefix, or else of the nearest field above it.
 func (p places) find(prefix, path string) place {
+	at, _ := p.nearest(prefix, path)
+	return at
+}
+
+// nearest is like find, and returns how many steps of the path lead to the place.
+func (p places) nearest(prefix, path string) (place, int) {
+	way := steps(path)
 	key := prefix
-	for _, step := range steps(path) {
+	for _, step := range way {
 		key = join(key, step)
 	}
-	for {
+	for known := len(way); ; known-- {
 		if at, found := p[key]; found {
-			return at
+			return at, known
 		}
 		key = key[:max(strings.LastIndex(key, separator), 0)]
 	}

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -21,21 +22,30 @@ import (
 type definition struct {
 	crd       *apiextensionsv1.CustomResourceDefinition // as written, without defaults
 	places    places
-	prefix    string               // of its paths in places: not empty for an item of a list
-	patched   map[string]*document // by path, the patch that the field comes from
-	strict    []error              // fields that do not exist
+	prefix    string         // of its paths in places: not empty for an item of a list
+	patches   []*document    // what changes the definition
+	built     *Kustomization // what put it together, nil if nothing did
+	unbuilt   *Kustomization // what was to put it together and cannot be built
+	strict    []error        // fields that do not exist
 	duplicate []duplicate
 	badBundle string // the caBundle, if it is not base64
 }
 
-// place returns where a field is, or else the nearest field above it.
+// place returns where a field is, or else the nearest field above it: in the file of the definition, or in a patch.
 func (d *definition) place(path string) place {
-	for begin, patch := range d.patched {
-		if strings.HasPrefix(path, begin) {
-			return patch.places.find(patch.prefix, path)
+	at, known := d.places.nearest(d.prefix, path)
+	for _, patch := range d.patches {
+		if there, more := patch.places.nearest(patch.prefix, path); more > known {
+			at, known = there, more
 		}
 	}
-	return d.places.find(d.prefix, path)
+	return at
+}
+
+// isWritten reports whether the file of the definition has a field, so that no patch brought it.
+func (d *definition) isWritten(path string) bool {
+	_, known := d.places.nearest(d.prefix, path)
+	return known == len(steps(path))
 }
 
 // document is a mapping of a file: a whole document, or an item of a list.
@@ -52,11 +62,13 @@ func (d *document) at() string {
 	return fmt.Sprintf("%s:%d", p.file, p.line)
 }
 
-// readAll reads the definitions of the files. Patches of kustomize among them are applied as far as conversion goes.
+// readAll reads the definitions of the files. What a kustomization puts together is read as that has it. Patches among other files are
+// applied as far as conversion goes.
 func readAll(files []File) ([]*definition, error) {
 	var all []*definition
 	var patches []*document
 	var errs []error
+	built := kustomized{}
 	for _, file := range files {
 		documents, err := split(file)
 		if err != nil {
@@ -64,7 +76,14 @@ func readAll(files []File) ([]*definition, error) {
 			continue
 		}
 		for _, d := range documents {
-			if isPatch(d.value) {
+			done, err := built.add(file, d)
+			switch {
+			case err != nil:
+				errs = append(errs, err)
+				continue
+			case done:
+				continue
+			case isPatch(d.value):
 				patches = append(patches, d)
 				continue
 			}
@@ -73,14 +92,17 @@ func readAll(files []File) ([]*definition, error) {
 				errs = append(errs, err)
 				continue
 			}
+			if k := file.Kustomization; k != nil && k.Err != nil && k.has(file, d) {
+				definition.unbuilt = k
+			}
 			all = append(all, definition)
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	if len(all) == 0 {
-		return nil, none(files, patches)
+	if all = append(all, built.definitions...); len(all) == 0 {
+		return nil, cmp.Or(built.ignored(), none(files, patches))
 	}
 	return all, apply(patches, all)
 }
@@ -195,7 +217,7 @@ func decode(d *document) (*definition, error) {
 	}
 	result := &definition{
 		crd: &apiextensionsv1.CustomResourceDefinition{}, places: d.places, prefix: d.prefix,
-		duplicate: d.duplicate, patched: map[string]*document{}, badBundle: takeBadBundle(d.value),
+		duplicate: d.duplicate, badBundle: takeBadBundle(d.value),
 	}
 	if wrong := fieldpath.Mismatches(d.value, reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()); len(wrong) > 0 {
 		p := d.places.find(d.prefix, wrong[0].Path)
@@ -239,7 +261,7 @@ func apply(patches []*document, all []*definition) error {
 			continue
 		}
 		for _, d := range all {
-			if d.crd.Name == part.crd.Name {
+			if d.crd.Name == part.crd.Name && d.built == nil {
 				d.apply(part, patch)
 			}
 		}
@@ -248,15 +270,14 @@ func apply(patches []*document, all []*definition) error {
 }
 
 func (d *definition) apply(part *definition, patch *document) {
+	d.patches = append(d.patches, patch)
 	if part.crd.Spec.Conversion != nil && d.crd.Spec.Conversion == nil {
 		d.crd.Spec.Conversion, d.badBundle = part.crd.Spec.Conversion, part.badBundle
-		d.patched["spec.conversion"] = patch
 	}
 	for key, value := range part.crd.Annotations {
 		if d.crd.Annotations == nil {
 			d.crd.Annotations = map[string]string{}
 		}
 		d.crd.Annotations[key] = value
-		d.patched["metadata.annotations["+key+"]"] = patch
 	}
 }

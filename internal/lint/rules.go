@@ -11,6 +11,7 @@ type RuleID string
 
 // Every rule. Rules has what they are about.
 const (
+	KustomizationUnbuilt  RuleID = "kustomization-not-built"
 	UnknownField          RuleID = "unknown-field"
 	DuplicateKey          RuleID = "duplicate-key"
 	DefinitionName        RuleID = "definition-name"
@@ -86,6 +87,12 @@ func Lookup(id RuleID) (Rule, bool) {
 
 func definitionRules() []Rule {
 	return []Rule{
+		{
+			ID: KustomizationUnbuilt, Level: Warning,
+			Summary: "The kustomization that the definition belongs to cannot be built.",
+			Why:     "The definition is judged as its file has it, without the patches that the kustomization adds, such as a conversion webhook.",
+			Help:    "Do as the message says, or give the output of kustomize build.",
+		},
 		{
 			ID: UnknownField, Level: Error,
 			Summary: "A field does not exist in apiextensions.k8s.io/v1.",
@@ -262,9 +269,9 @@ func caBundleRules() []Rule {
 			Help:    "Use the authority that signed it.",
 		},
 		{
-			ID: CABundleMissing, Level: Warning,
+			ID: CABundleMissing, Level: Note,
 			Summary: "A service has neither a caBundle nor an annotation that adds one.",
-			Why:     "API servers then verify the certificate against the roots of their system, which do not cover names of services, so every conversion fails.",
+			Why:     "Unless something adds one after the definition is installed, API servers verify the certificate against the roots of their system, which do not cover names of services, so every conversion fails.",
 			Help:    "Add a caBundle, or the annotation of cert-manager or OpenShift. Disable the rule if a controller of your own adds it.",
 		},
 		{

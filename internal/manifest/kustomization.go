@@ -62,13 +62,9 @@ func checkLocal(folder string, seen map[string]bool) error {
 		return nil // kustomize itself says what is missing
 	}
 	seen[filepath.Clean(folder)] = true
-	data, err := files.Read(file, files.Objects)
+	k, err := kustomization(file)
 	if err != nil {
 		return err
-	}
-	var k types.Kustomization
-	if err := yaml.Unmarshal(data, &k); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
 	}
 	if len(k.HelmCharts)+len(k.HelmChartInflationGenerator) > 0 {
 		return fmt.Errorf("%s: it has Helm charts, which are not rendered; run helm template, and give the output", file)
@@ -91,18 +87,81 @@ func checkLocal(folder string, seen map[string]bool) error {
 	return nil
 }
 
+// kustomization reads the file of a kustomization.
+func kustomization(file string) (types.Kustomization, error) {
+	var k types.Kustomization
+	data, err := files.Read(file, files.Objects)
+	if err != nil {
+		return k, err
+	}
+	if err := yaml.Unmarshal(data, &k); err != nil {
+		return k, fmt.Errorf("%s: %w", file, err)
+	}
+	return k, nil
+}
+
+// Parts are the files that a kustomization puts together, with those of the kustomizations that it is made of.
+type Parts struct {
+	Resources, Patches []string
+}
+
+// PartsOf returns the files on this machine that a kustomization puts together. It fails if a kustomization cannot be read.
+func PartsOf(file string) (Parts, error) {
+	var all Parts
+	return all, all.add(file, map[string]bool{})
+}
+
+func (p *Parts) add(file string, seen map[string]bool) error {
+	folder := filepath.Dir(file)
+	if seen[folder] {
+		return nil
+	}
+	seen[folder] = true
+	k, err := kustomization(file)
+	if err != nil {
+		return err
+	}
+	for _, entry := range slices.Concat(k.Resources, k.Bases, k.Components) { //nolint:staticcheck // bases are deprecated, and read all the same
+		path := filepath.Join(folder, entry)
+		switch info, err := os.Stat(path); {
+		case err != nil: // building it says what is missing
+		case !info.IsDir():
+			p.Resources = append(p.Resources, path)
+		case KustomizationIn(path) != "":
+			if err := p.add(KustomizationIn(path), seen); err != nil {
+				return err
+			}
+		}
+	}
+	for _, entry := range patches(k) {
+		if path := filepath.Join(folder, entry); !strings.Contains(entry, "\n") {
+			p.Patches = append(p.Patches, path)
+		}
+	}
+	return nil
+}
+
+// patches returns the patches of a kustomization: paths, or text in place of one.
+func patches(k types.Kustomization) []string {
+	var all []string
+	for _, patch := range k.PatchesStrategicMerge { //nolint:staticcheck // deprecated, and read all the same
+		all = append(all, string(patch))
+	}
+	for _, patch := range slices.Concat(k.Patches, k.PatchesJson6902) { //nolint:staticcheck // deprecated, and read all the same
+		if patch.Path != "" {
+			all = append(all, patch.Path)
+		}
+	}
+	return all
+}
+
 // entries returns whatever a kustomization names that kustomize would load.
 func entries(k types.Kustomization) []string {
 	all := slices.Concat(k.Resources, k.Bases, k.Components, k.Crds, k.Configurations, k.Generators, k.Transformers, k.Validators) //nolint:staticcheck // bases are deprecated, and read all the same
 	for _, path := range k.OpenAPI {
 		all = append(all, path)
 	}
-	for _, patch := range k.PatchesStrategicMerge { //nolint:staticcheck // deprecated, and read all the same
-		all = append(all, string(patch))
-	}
-	for _, patch := range slices.Concat(k.Patches, k.PatchesJson6902) { //nolint:staticcheck // deprecated, and read all the same
-		all = append(all, patch.Path)
-	}
+	all = append(all, patches(k)...)
 	for _, replacement := range k.Replacements {
 		all = append(all, replacement.Path)
 	}
