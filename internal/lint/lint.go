@@ -139,7 +139,7 @@ type checker struct {
 func (c *checker) run(ctx context.Context) {
 	for _, rules := range []func(){
 		c.checkBuilt, c.checkFields, c.checkIdentity, c.checkVersions, c.checkDeprecation, c.checkConversion, c.checkCABundle,
-		c.checkSchemas, c.checkVersionPairs, c.checkSubresources, c.checkColumns, c.checkUpgrade,
+		c.checkSchemas, c.checkVersionPairs, c.checkSubresources, c.checkColumns, c.checkUpgrade, c.checkOldDefinition, c.checkOldSchemas,
 	} {
 		rules()
 	}

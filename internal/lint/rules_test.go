@@ -8,6 +8,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/pem"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -180,7 +181,7 @@ func ruleTests(t *testing.T) map[RuleID][]ruleTest {
 	}
 	const fine = "example.com/v1beta1 Widget is deprecated; use example.com/v1 Widget"
 	none := edits{}
-	return map[RuleID][]ruleTest{
+	tests := map[RuleID][]ruleTest{
 		UnknownField: {{found: edits{"    kind: Widget\n", "    kind: Widget\n    listkind: Widgets\n"}, line: "listkind", says: `spec.names has no field "listkind"`, absent: edits{"    kind: Widget\n", "    kind: Widget\n    listKind: Widgets\n"}}},
 		DuplicateKey: {{found: edits{"  scope: Namespaced\n", "  scope: Namespaced\n  scope: Cluster\n"}, line: "scope: Cluster", says: `"scope"`, absent: none}},
 		DefinitionName: {
@@ -352,6 +353,8 @@ func ruleTests(t *testing.T) map[RuleID][]ruleTest {
 			{found: append(webhooks(), "service: {namespace: system, name: widgets}", "{}"), line: "clientConfig", says: "exactly one of url or service", absent: webhooks()},
 		},
 	}
+	maps.Copy(tests, upgradeTests())
+	return tests
 }
 
 // testedAlone reports whether a rule needs more than a definition, or two: TestKustomization has it.
