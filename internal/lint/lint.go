@@ -88,9 +88,14 @@ func Check(ctx context.Context, files []File, options Options) (*Report, error) 
 		return nil, err
 	}
 	report := &Report{Definitions: len(definitions)}
+	var checkers []*checker
 	for _, d := range definitions {
 		c := &checker{definition: d, old: old[d.crd.Name], now: options.Now}
 		c.run(ctx)
+		checkers = append(checkers, c)
+	}
+	checkNamesOf(checkers)
+	for _, c := range checkers {
 		report.Findings = append(report.Findings, c.findings...)
 	}
 	report.Findings = slices.DeleteFunc(report.Findings, func(f Finding) bool { return slices.Contains(options.Disabled, f.Rule) })
@@ -139,7 +144,8 @@ type checker struct {
 func (c *checker) run(ctx context.Context) {
 	for _, rules := range []func(){
 		c.checkBuilt, c.checkFields, c.checkIdentity, c.checkVersions, c.checkDeprecation, c.checkConversion, c.checkCABundle,
-		c.checkSchemas, c.checkVersionPairs, c.checkSubresources, c.checkColumns, c.checkUpgrade, c.checkOldDefinition, c.checkOldSchemas,
+		c.checkSchemas, c.checkVersionPairs, c.checkSubresources, c.checkColumns,
+		c.checkSize, c.checkKubernetes, c.checkNames, c.checkUpgrade, c.checkOldDefinition, c.checkOldSchemas,
 	} {
 		rules()
 	}

@@ -39,6 +39,7 @@ func (c *checker) checkVersionPairs() {
 	for i, v := range c.crd.Spec.Versions {
 		if served, found := c.side(i); found && i != stored && v.Served {
 			c.compare(served, storage)
+			c.compareLists(served, storage)
 		}
 	}
 }
@@ -49,7 +50,7 @@ func (c *checker) compare(served, storage side) {
 		switch {
 		case c.crd.Spec.Conversion != nil:
 		case c.built == nil:
-			patched = "; if kustomize adds a webhook, lint its output instead"
+			patched = "; as long as nothing adds a webhook, objects are only relabelled; if kustomize adds a webhook, lint its output instead"
 		default:
 			patched = "; " + c.built.Name + " adds no webhook"
 		}
@@ -60,6 +61,9 @@ func (c *checker) compare(served, storage side) {
 		c.foundFields(NoneRequired, pairs(storage, served, requiredHere), "required at %s and optional without a default at %s, whose objects may lack it: %s; add a default, or require it at both", storage.version, served.version)
 	}
 	typeLevel, defaultLevel, advice := Error, Warning, "; strategy None does not convert it; use a webhook"
+	if c.crd.Spec.Conversion == nil {
+		advice += " (as long as nothing adds one, objects are only relabelled)"
+	}
 	if c.converts() {
 		typeLevel, defaultLevel, advice = Note, Note, "; the webhook must convert it"
 	}

@@ -11,7 +11,11 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/crdconform/crdconform/internal/fieldpath"
@@ -29,6 +33,7 @@ type definition struct {
 	strict    []error        // fields that do not exist
 	duplicate []duplicate
 	badBundle string // the caBundle, if it is not base64
+	inJSON    []byte
 }
 
 // place returns where a field is, or else the nearest field above it: in the file of the definition, or in a patch.
@@ -122,7 +127,7 @@ func readOld(options Options, replacing []*definition) (map[string]*definition, 
 	if len(options.Old) == 0 {
 		return map[string]*definition{}, nil
 	}
-	old, err := readAll(options.Old)
+	old, err := readAll(modern(options.Old))
 	if err != nil {
 		return nil, fmt.Errorf("old definitions: %w", err)
 	}
@@ -139,6 +144,39 @@ func readOld(options Options, replacing []*definition) (map[string]*definition, 
 		return byName, nil
 	}
 	return nil, fmt.Errorf("%s: no old definition has the name of a new one, so there is nothing to compare; the first old one is %s", old[0].places.find("", "").file, old[0].crd.Name)
+}
+
+// modern returns files whose definitions at v1beta1 are converted to v1, as API servers did, which they may have been installed from.
+func modern(files []File) []File {
+	scheme := runtime.NewScheme()
+	install.Install(scheme)
+	all := slices.Clone(files)
+	for i, file := range files {
+		var converted []string
+		documents, err := split(file)
+		for _, d := range documents {
+			if d.value["apiVersion"] != apiextensionsv1beta1.SchemeGroupVersion.String() || isPatch(d.value) {
+				continue
+			}
+			old, internal, now := &apiextensionsv1beta1.CustomResourceDefinition{}, &apiextensions.CustomResourceDefinition{}, &apiextensionsv1.CustomResourceDefinition{}
+			if runtime.DefaultUnstructuredConverter.FromUnstructured(d.value, old) != nil {
+				continue
+			}
+			scheme.Default(old)
+			if scheme.Convert(old, internal, nil) != nil || scheme.Convert(internal, now, nil) != nil {
+				continue
+			}
+			now.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+			text, err := json.Marshal(now)
+			if err == nil {
+				converted = append(converted, string(text))
+			}
+		}
+		if err == nil && len(converted) > 0 && len(converted) == len(documents) {
+			all[i].Data = []byte(strings.Join(converted, "\n---\n"))
+		}
+	}
+	return all
 }
 
 // split returns the definitions among the documents of a file.
@@ -223,9 +261,9 @@ func decode(d *document) (*definition, error) {
 		p := d.places.find(d.prefix, wrong[0].Path)
 		return nil, fmt.Errorf("%s:%d: this definition cannot be read: %s", p.file, p.line, wrong[0])
 	}
-	text, err := json.Marshal(d.value)
-	if err == nil {
-		result.strict, err = kjson.UnmarshalStrict(text, result.crd)
+	var err error
+	if result.inJSON, err = json.Marshal(d.value); err == nil {
+		result.strict, err = kjson.UnmarshalStrict(result.inJSON, result.crd)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: this definition cannot be read: %s", d.at(), strings.TrimPrefix(err.Error(), "json: "))

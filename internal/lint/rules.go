@@ -72,7 +72,7 @@ type Rule struct {
 
 // Rules returns every rule, those about the same matter together.
 func Rules() []Rule {
-	return slices.Concat(definitionRules(), versionRules(), conversionRules(), caBundleRules(), schemaRules(), pairRules(), upgradeRules(), schemaUpgradeRules(), definitionUpgradeRules())
+	return slices.Concat(definitionRules(), versionRules(), conversionRules(), caBundleRules(), schemaRules(), pairRules(), serverRules(), upgradeRules(), schemaUpgradeRules(), definitionUpgradeRules())
 }
 
 // Lookup returns the rule of an ID and whether there is one.

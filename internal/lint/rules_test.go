@@ -354,6 +354,7 @@ func ruleTests(t *testing.T) map[RuleID][]ruleTest {
 		},
 	}
 	maps.Copy(tests, upgradeTests())
+	maps.Copy(tests, serverTests())
 	return tests
 }
 

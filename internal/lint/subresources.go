@@ -61,8 +61,19 @@ func (c *checker) checkScale(v *apiextensionsv1.CustomResourceDefinitionVersion,
 	for i, jsonPath := range scaleOf(v) {
 		name := []string{"specReplicasPath", "statusReplicasPath", "labelSelectorPath"}[i]
 		keys := strings.Split(strings.TrimPrefix(jsonPath, "."), ".")
-		if strings.HasPrefix(jsonPath, ".") && !slices.Contains(keys, "") && !within(s, keys) {
+		if !strings.HasPrefix(jsonPath, ".") || slices.Contains(keys, "") {
+			continue // refused, or none
+		}
+		if !within(s, keys) {
 			c.found(ScalePath, path.Child(name), "%s is not in the schema of %s; add the field, or correct the path", jsonPath, v.Name)
+			continue
+		}
+		want, advice := "integer", "replicas are integers"
+		if i == 2 {
+			want, advice = "string", "lead it to a string with the serialized selector"
+		}
+		if is := typeAt(s, keys); is != "" && is != want {
+			c.found(ScaleType, path.Child(name), "%s is of type %s at %s and must be of type %s: API servers refuse writes with such a value, and autoscalers do nothing; %s", jsonPath, is, v.Name, want, advice)
 		}
 	}
 }
@@ -77,6 +88,17 @@ func within(s *apiextensionsv1.JSONSchemaProps, keys []string) bool {
 		s = child(s, key)
 	}
 	return true
+}
+
+// typeAt returns the type of the field at a path of keys, or nothing if that is not known.
+func typeAt(s *apiextensionsv1.JSONSchemaProps, keys []string) string {
+	for _, key := range keys {
+		if _, known := below(s, key); !known {
+			return ""
+		}
+		s = child(s, key)
+	}
+	return (&node{schema: s}).kind()
 }
 
 // below reports whether a schema has a field of a name, and whether what is below the field is known as well.

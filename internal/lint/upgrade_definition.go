@@ -15,6 +15,9 @@ func (c *checker) checkOldDefinition() {
 	}
 	c.compareNames(c.old.crd.Spec.Names, c.crd.Spec.Names)
 	c.compareConversion()
+	if c.old.crd.Spec.PreserveUnknownFields && !c.isWritten("spec.preserveUnknownFields") {
+		c.found(PreserveLeft, specPath(), "the old definition has preserveUnknownFields: true, which stays true where it is installed: API servers then reject webhooks and defaults; write preserveUnknownFields: false")
+	}
 	for i, v := range c.crd.Spec.Versions {
 		if was, there := c.old.version(v.Name); there && was.Served && v.Served {
 			c.compareSubresources(&was, &v, versionsPath().Index(i))

@@ -41,9 +41,13 @@ func build(folder string) ([]byte, error) {
 	if err := checkLocal(folder, map[string]bool{}); err != nil {
 		return nil, err
 	}
+	whole, err := filepath.Abs(folder) // a relative path with an @ may be a repository to kustomize, which would run git
+	if err != nil {
+		return nil, err
+	}
 	building.Lock()
 	defer building.Unlock()
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), whole)
 	if err != nil {
 		return nil, fmt.Errorf("the kustomization in %s: %w", folder, err)
 	}
