@@ -30,7 +30,8 @@ func (c *checker) checkUpstream(ctx context.Context) {
 		if own[path] || strings.HasPrefix(path, "status.") || c.isReported(path) {
 			continue
 		}
-		c.found(Refused, c.fieldPath(path), "API servers reject it: %s: %s", path, reason(err))
+		value, _ := err.BadValue.(string)
+		c.found(Refused, c.fieldPath(path), "API servers reject it: %s: %s%s", path, reason(err), templated(value))
 	}
 }
 
