@@ -179,7 +179,7 @@ func upgrade(ts *testscript.TestScript, _ bool, _ []string) {
 // scriptVariables sets what scripts know: TESTDATA and DEFINITIONS are folders of files that several read, WEBHOOK is a program that serves a
 // webhook (see hostile.Program), SPECS is how many requirements check judges, and MINORS are those of embedded API servers, of which NEWEST is one.
 func scriptVariables(e *testscript.Env, module string) error {
-	e.Values["proxy"] = new(recordingProxy)
+	e.Values["proxy"], e.Values["touched"] = new(recordingProxy), new(func() int64)
 	e.Setenv("SPECS", strconv.Itoa(len(suites.Preview([]suites.Area{chapter.Area}))))
 	self, err := os.Executable()
 	if err != nil {

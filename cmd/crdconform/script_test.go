@@ -89,9 +89,9 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"load": func(ts *testscript.TestScript, neg bool, args []string) {
 			attempt(ts, neg, slices.Insert(slices.Clone(args), 1, "load"))
 		},
-		"again": again, "assets": assets, "attempt": attempt, "behaving": behaving, "cluster": lab.Script, "exits": exits, "forms": allForms,
+		"again": again, "assets": assets, "attempt": attempt, "behaving": behaving, "caller": caller, "cluster": lab.Script, "exits": exits, "forms": allForms,
 		"interrupt": interruptRecord, "interrupts": interrupts, "onpath": onPath, "record": beginRecord, "refuses": refuses, "report": wantReport,
-		"send": send, "shows": shows, "stores": stores, "unreached": unreached, "upgrade": upgrade, "verdicts": wantVerdicts, "webhook": reference,
+		"send": send, "shows": shows, "stores": stores, "touched": touched, "unreached": unreached, "upgrade": upgrade, "verdicts": wantVerdicts, "webhook": reference,
 	}
 	maps.Copy(commands, lab.Files())
 	return commands
@@ -193,7 +193,9 @@ func processed(ctx context.Context, ts *testscript.TestScript, out, errs io.Writ
 	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = ts.MkAbs("."), out, errs, os.Environ()
-	for _, name := range []string{"TMPDIR", "HOME", "KUBECONFIG", "PATH", kinds.MinorsVariable} {
+	for _, name := range []string{
+		"TMPDIR", "HOME", "KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "PATH", kinds.MinorsVariable,
+	} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	var exit *exec.ExitError

@@ -9,7 +9,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/internal/subject"
 )
@@ -28,9 +27,6 @@ type Plan struct {
 	Run string
 
 	Scenarios []Scenario
-
-	// WriteKubeconfig writes the file that the program gets; nil if it wants none.
-	WriteKubeconfig func(file string, config *rest.Config) error
 
 	Settings
 

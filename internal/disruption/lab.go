@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/cluster/kubeconfig"
 	"github.com/crdconform/crdconform/internal/fleet"
 	"github.com/crdconform/crdconform/internal/history"
 	"github.com/crdconform/crdconform/internal/kube"
@@ -101,16 +102,13 @@ func portOf(address string) (int, error) {
 	return strconv.Atoi(text)
 }
 
-// kubeconfig is the file that programs get; empty if they want none.
+// kubeconfig is the file that programs get.
 func (l *lab) kubeconfig() (string, error) {
-	if l.WriteKubeconfig == nil {
-		return "", nil
-	}
 	file := filepath.Join(l.dir, "kubeconfig")
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	}
-	return file, l.WriteKubeconfig(file, l.cluster.Config())
+	return file, kubeconfig.Write(file, l.cluster.Config())
 }
 
 // serverName is the name that the webhook's certificate is valid for.

@@ -28,8 +28,8 @@ type programBuild struct{ command subject.Command }
 // Starts is true.
 func (programBuild) Starts() bool { return true }
 
-// Acts reports whether the program gets a kubeconfig.
-func (b programBuild) Acts() bool { return usesKubeconfig(b.command.Args, b.command.Env) }
+// Acts is true: every program gets a kubeconfig.
+func (programBuild) Acts() bool { return true }
 
 // Start starts the program. Definitions name it before it runs, so that it is there for those who ask as soon as it serves.
 func (b programBuild) Start(ctx context.Context, api cluster.Cluster, at func(apiextensionsv1.WebhookClientConfig) error) (_ *rehearsal.Webhook, err error) {
@@ -45,7 +45,7 @@ func (b programBuild) Start(ctx context.Context, api cluster.Cluster, at func(ap
 		}
 	}()
 	options := subject.Options{}
-	if b.Acts() {
+	if api != nil {
 		options.Kubeconfig = filepath.Join(folder, "kubeconfig")
 		if err = kubeconfig.Write(options.Kubeconfig, api.Config()); err != nil {
 			return nil, err

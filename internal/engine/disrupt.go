@@ -13,7 +13,6 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
-	"github.com/crdconform/crdconform/internal/cluster/kubeconfig"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/disruption"
 	"github.com/crdconform/crdconform/internal/disruption/objective"
@@ -180,8 +179,8 @@ func (p *DisruptionPlan) command(c config.Command, args []string, key string) (s
 	if err := command.Find(); err != nil {
 		return command, p.want.At(key, "%w", err)
 	}
-	if usesKubeconfig(args, c.Env) {
-		p.lab.WriteKubeconfig = kubeconfig.Write
+	if !command.Movable() {
+		return command, p.want.At(key, "the program is given no {port}, and replicas cannot share one; give it that by an argument or its environment")
 	}
 	return command, nil
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdconform/crdconform/cluster"
@@ -101,19 +99,12 @@ func (p *Plan) serving(w *rehearsal.Webhook, err error) (*served, error) {
 	}}, nil
 }
 
-// usesKubeconfig reports whether the program talks to the API server.
+// usesKubeconfig reports whether a program gets a kubeconfig of the run's API server: each does, so that none finds another cluster.
 func (p *Plan) usesKubeconfig() bool {
-	c := p.want.Webhook.Command
-	return c != nil && usesKubeconfig(c.Args, c.Env)
+	return p.want.Webhook.Command != nil && p.want.Handler == nil && p.want.Source != nil
 }
 
-// usesKubeconfig reports whether a program with these arguments and variables gets a kubeconfig.
-func usesKubeconfig(args []string, env map[string]string) bool {
-	wants := func(text string) bool { return strings.Contains(text, "{kubeconfig}") }
-	return slices.ContainsFunc(args, wants) || slices.ContainsFunc(slices.Collect(maps.Values(env)), wants)
-}
-
-// serveCommand starts the user's program. If it talks to the API server, the definitions are installed there first.
+// serveCommand starts the user's program. If there is an API server, the definitions are installed there first.
 func (p *Plan) serveCommand(ctx context.Context, api cluster.Cluster) (*served, error) {
 	var definitions installed
 	var err error
@@ -175,11 +166,15 @@ func (p *Plan) install(ctx context.Context, api cluster.Cluster, created *instal
 			metav1.SetMetaDataLabel(&crd.ObjectMeta, cluster.RunLabel, p.run)
 		}
 		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+		_, shared := api.(cluster.Shared)
 		there, err := definitions.Create(ctx, crd)
+		if shared && apierrors.IsAlreadyExists(err) { // it is not the run's to change, and the program finds it
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("installing %s: %w", crd.Name, err)
 		}
-		if _, shared := api.(cluster.Shared); shared { // others go with all that is in them
+		if shared { // others go with all that is in them
 			created.all = append(created.all, there)
 		}
 		// The program looks for it only once.

@@ -22,10 +22,13 @@ import (
 //
 // In Args and in the values of Env, {certs} stands for a folder with tls.crt, tls.key and ca.crt, {port} for the port to serve
 // at, {host} for the address to listen on and {kubeconfig} for the kubeconfig of the run's cluster. {{ and }} stand for
-// braces. The certificate and the port must be given to the program in one place at least.
+// braces. The certificate must be given to the program in one place at least. Without {port}, it is expected at FixedPort.
+//
+// The program gets the environment of this process, but no cluster of it: KUBECONFIG names the run's cluster, or a file that names
+// none, and what pods find their cluster by is left out.
 type Command struct {
 	Args         []string          // the program, then its arguments; a relative path with a slash in it starts in Dir
-	Env          map[string]string // added to the environment of this process
+	Env          map[string]string // added to its environment
 	Dir          string            // where it runs; empty for the current directory
 	Path         string            // of the webhook's URL, such as /convert; empty for /
 	ServerName   string            // a name for the certificate besides localhost, to verify it against; empty for none
@@ -34,10 +37,10 @@ type Command struct {
 
 // Options says what a program is started with in this run.
 type Options struct {
-	Kubeconfig string        // path of the file that {kubeconfig} stands for; empty when the run has no cluster
+	Kubeconfig string        // path of the file that KUBECONFIG and {kubeconfig} stand for; empty when the run has no cluster
 	Output     io.Writer     // gets whatever the program writes, and must not block; nil discards it
 	Grace      time.Duration // between SIGTERM and SIGKILL; 0 for 5 s
-	Port       int           // to serve at; 0 for a free one
+	Port       int           // to serve at; 0 for a free one, or FixedPort
 	Within     []string      // command that becomes the program, which is put behind it; empty for none
 
 	// Certificates are what the program serves. If it is nil, Start issues them and Stop removes them.
@@ -54,6 +57,25 @@ type Certificates struct {
 	CA     []byte // to verify the program by, in PEM
 }
 
+// FixedPort is where a program is expected that is given no port: the one that controller-runtime serves webhooks at by default, and
+// kubebuilder's main.go has no flag for another.
+const FixedPort = 9443
+
+// Movable reports whether the program can be given a port, so that it may run more than once.
+func (c Command) Movable() bool { return c.uses()["port"] }
+
+// uses are the placeholders of the command.
+func (c Command) uses() map[string]bool {
+	used := map[string]bool{}
+	c.expanded(func(text string) (string, error) { //nolint:errcheck // Validate says what is wrong
+		return expand(text, func(name string) (string, error) {
+			used[name] = true
+			return "", nil
+		})
+	})
+	return used
+}
+
 // name is what errors call the program.
 func (c Command) name() string { return fmt.Sprintf("webhook program %q", c.Args[0]) }
 
@@ -67,23 +89,14 @@ func (c Command) Validate(o Options) error {
 			return fmt.Errorf("%s: environment: %q is not a valid variable name", c.name(), name)
 		}
 	}
-	used := map[string]bool{}
 	expand := func(text string) (string, error) {
-		return expand(text, func(name string) (string, error) {
-			used[name] = true
-			return "", known(name, o)
-		})
+		return expand(text, func(name string) (string, error) { return "", known(name, o) })
 	}
 	if _, err := c.expanded(expand); err != nil {
 		return err
 	}
-	for name, sentence := range map[string]string{
-		"port":  "without it the program does not know its port",
-		"certs": "without it the program does not have a certificate that can be verified",
-	} {
-		if !used[name] {
-			return fmt.Errorf("%s: neither its arguments nor its environment contain {%s}; %s", c.name(), name, sentence)
-		}
+	if !c.uses()["certs"] {
+		return fmt.Errorf("%s: neither its arguments nor its environment contain {certs}; without it the program does not have a certificate that can be verified", c.name())
 	}
 	return c.checkDir()
 }
@@ -109,7 +122,7 @@ func known(name string, o Options) error {
 		return nil
 	case "kubeconfig":
 		if o.Kubeconfig == "" {
-			return errors.New("{kubeconfig} is not available because this run has no cluster; leave it out")
+			return errors.New("{kubeconfig} needs an API server; --cluster none has none")
 		}
 		return nil
 	}

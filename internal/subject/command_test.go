@@ -40,7 +40,7 @@ func TestExpand(t *testing.T) {
 		"port}":        `a single "}"`,
 		"{{port}":      `a single "}"`,
 		"{port}}":      `a single "}"`,
-		"{kubeconfig}": "this run has no cluster",
+		"{kubeconfig}": "{kubeconfig} needs an API server; --cluster none has none",
 		"{po{rt}}":     "unknown {",
 	} {
 		if got, err := expand(text, values); err == nil || !strings.Contains(err.Error(), want) {
@@ -76,11 +76,10 @@ func TestCommandsThatMakeNoSense(t *testing.T) {
 		"no format":          {Command{Args: args(noFormat)}, "a script needs a first line such as #!/bin/sh"},
 		"no such Dir":        {Command{Args: args("true"), Dir: dir + "/none"}, "the directory to run it in"},
 		"a file for Dir":     {Command{Args: args("true"), Dir: file}, "is not a directory"},
-		"no port":            {Command{Args: []string{"true", "{certs}"}}, "contain {port}; without it the program does not know its port"},
 		"no certificates":    {Command{Args: []string{"true"}, Env: map[string]string{"PORT": "{port}"}}, "contain {certs}"},
-		"escaped only":       {Command{Args: []string{"true", "{{port}}", "{certs}"}}, "contain {port}"},
+		"escaped only":       {Command{Args: []string{"true", "{port}", "{{certs}}"}}, "contain {certs}"},
 		"unknown":            {Command{Args: append(args("true"), "{cert}")}, `argument "{cert}": unknown {cert}`},
-		"no cluster":         {Command{Args: append(args("true"), "{kubeconfig}")}, "this run has no cluster"},
+		"no cluster":         {Command{Args: append(args("true"), "{kubeconfig}")}, "{kubeconfig} needs an API server; --cluster none has none"},
 		"unknown in Env":     {Command{Args: args("true"), Env: map[string]string{"A": "secret{x}"}}, "environment variable A: unknown {x}"},
 		"a nameless one":     {Command{Args: args("true"), Env: map[string]string{"": "secret"}}, `"" is not a valid variable name`},
 		"an odd name":        {Command{Args: args("true"), Env: map[string]string{"A=B": "secret"}}, `"A=B" is not a valid variable name`},

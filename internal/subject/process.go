@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -40,7 +39,9 @@ type Process struct {
 	Endpoint wire.Endpoint // where the webhook answers
 
 	name   string
+	where  string // it is to serve, for errors
 	folder string // with the certificates, to be removed; empty if they are the caller's
+	alone  string // folder with the kubeconfig that names no cluster, to be removed; empty if the run has one
 	grace  time.Duration
 	child  *process.Process
 	output *process.Tail
@@ -65,7 +66,10 @@ func Start(ctx context.Context, c Command, o Options) (*Process, error) {
 }
 
 func start(ctx context.Context, c Command, o Options) (*Process, error) {
-	p := &Process{name: c.name(), grace: cmp.Or(o.Grace, defaultGrace), output: &process.Tail{Next: o.Output}}
+	p := &Process{name: c.name(), where: "{port}", grace: cmp.Or(o.Grace, defaultGrace), output: &process.Tail{Next: o.Output}}
+	if !c.Movable() {
+		p.where = fmt.Sprintf("port %d, since it is given no {port}", cmp.Or(o.Port, FixedPort))
+	}
 	certificates, port := o.Certificates, o.Port
 	var err error
 	if certificates == nil {
@@ -74,8 +78,13 @@ func start(ctx context.Context, c Command, o Options) (*Process, error) {
 		}
 		p.folder = certificates.Folder
 	}
+	if o.Kubeconfig == "" {
+		if o.Kubeconfig, err = p.noCluster(); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", p.name, err), p.remove())
+		}
+	}
 	if port == 0 {
-		if port, err = freePort(ctx); err != nil {
+		if port, err = c.choosePort(ctx); err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", p.name, err), p.remove())
 		}
 	}
@@ -122,7 +131,7 @@ func (p *Process) launch(ctx context.Context, c Command, within []string, values
 	words := slices.Concat(within, []string{program}, expanded.Args[1:])
 	command := exec.CommandContext(context.WithoutCancel(ctx), words[0], words[1:]...)
 	command.Dir = c.Dir
-	command.Env = os.Environ()
+	command.Env = process.Environment(values["kubeconfig"])
 	for name, value := range expanded.Env {
 		command.Env = append(command.Env, name+"="+value)
 	}
@@ -148,15 +157,6 @@ func (p *Process) Err() error {
 // and with a replacement character for what is not UTF-8.
 func (p *Process) Output() string { return p.output.Text(keptLines) }
 
-// lastWords is the end of the output, for errors.
-func (p *Process) lastWords() string {
-	text := p.output.Text(shownLines)
-	if strings.TrimSpace(text) == "" {
-		return "it wrote nothing"
-	}
-	return "its last output:\n" + text
-}
-
 // Stop ends the program and all that it started: by SIGTERM, and by SIGKILL when the grace period or the context is over. It
 // removes the certificates. It fails when something cannot be ended. It may be called more than once, and does its work once.
 func (p *Process) Stop(ctx context.Context) error {
@@ -177,13 +177,8 @@ func (p *Process) halt(ctx context.Context) error {
 	return errors.Join(err, p.remove())
 }
 
-// remove removes the certificates that were issued for the program.
-func (p *Process) remove() error {
-	if p.folder == "" {
-		return nil
-	}
-	return os.RemoveAll(p.folder)
-}
+// remove removes the files that were made for the program. There are none where a folder is empty.
+func (p *Process) remove() error { return errors.Join(os.RemoveAll(p.folder), os.RemoveAll(p.alone)) }
 
 // Signal sends a signal to the program and all that it started, such as SIGSTOP and SIGCONT.
 func (p *Process) Signal(signal syscall.Signal) { p.child.Signal(signal) }

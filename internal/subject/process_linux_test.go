@@ -193,6 +193,65 @@ func TestWhatTheProgramGets(t *testing.T) {
 	}
 }
 
+// TestWhichClusterTheProgramGets has it be that of the run, or none, and never that of this process.
+func TestWhichClusterTheProgramGets(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(file, []byte("that of the run"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", "/the/callers/kubeconfig")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "host")
+	t.Setenv("KUBERNETES_SERVICE_PORT", "port")
+	t.Setenv("HOME", "/home/caller")
+	for _, test := range []struct {
+		options Options
+		env     map[string]string
+		want    string
+	}{
+		{Options{Kubeconfig: file}, nil, "  /home/caller that of the run"},
+		{Options{}, nil, "  /home/caller apiVersion: v1\nkind: Config\ncurrent-context: " + absent},
+		{Options{}, map[string]string{"KUBECONFIG": file}, "  /home/caller that of the run"}, // whoever configures that wants it
+	} {
+		c := command(t, "cluster")
+		c.Env = test.env
+		p := begin(t, c, test.options)
+		if got := strings.TrimRight(p.Output(), "\n"); got != test.want {
+			t.Errorf("%+v: got %q, want %q", test, got, test.want)
+		}
+		finish(t, p)
+		if _, err := os.Stat(p.alone); p.alone != "" && !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the kubeconfig is left: %v", err)
+		}
+	}
+}
+
+// TestFixedPort starts a program that is given no port and serves at one of its own.
+func TestFixedPort(t *testing.T) {
+	t.Parallel()
+	port, err := freePort(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := command(t, "serve")
+	if !c.Movable() {
+		t.Error("a program that is given a port has a fixed one")
+	}
+	c.Args[slices.Index(c.Args, "{port}")] = strconv.Itoa(port)
+	if c.Movable() {
+		t.Error("a program that is given no port can be moved")
+	}
+	p := begin(t, c, Options{Port: port})
+	if want := fmt.Sprintf("https://127.0.0.1:%d/convert", port); p.Endpoint.URL != want {
+		t.Errorf("it is at %s, want %s", p.Endpoint.URL, want)
+	}
+	finish(t, p)
+	c = command(t, "never")
+	c.Args[slices.Index(c.Args, "{port}")], c.ReadyTimeout = strconv.Itoa(port), 100*time.Millisecond
+	if _, err := Start(t.Context(), c, Options{Port: port}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("serves {certs}/tls.crt at port %d, since it is given no {port}", port)) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestFamilies ends the children of a program too.
 func TestFamilies(t *testing.T) {
 	t.Parallel()
@@ -335,6 +394,7 @@ func TestNeverReady(t *testing.T) {
 		"it never listens, text": {"never", "check that it serves {certs}/tls.crt at {port}; its last output:\nnot today"},
 		"it says nothing":        {"silent", "it accepts connections but does not respond"},
 		"it has its own":         {"own", `it serves its own certificate (subject "CN=localhost", issuer "CN=home-made authority"); configure it to use {certs}`},
+		"it finds no cluster":    {"homesick", "it exited before it responded: exit status 1; it looks for a cluster, and --cluster none has none: leave that out"},
 		"it serves plain HTTP":   {"plain", "it does not use TLS at {port}"},
 	} {
 		all.Go(func() {

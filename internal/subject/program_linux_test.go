@@ -104,6 +104,14 @@ func (p program) run(mode string) {
 	case "environment":
 		dir, _ := os.Getwd()
 		say(dir, variable("GIVEN"), variable("PATH") != "", p.more)
+	case "cluster":
+		text, err := os.ReadFile(variable("KUBECONFIG"))
+		check(err)
+		say(variable("KUBERNETES_SERVICE_HOST"), variable("KUBERNETES_SERVICE_PORT"), variable("HOME"), string(text))
+	case "homesick":
+		say(`{"level":"error","msg":"unable to get kubeconfig","error":"context \"` + absent + `\" does not exist"}`)
+		say("main.main\n\t/src/cmd/main.go:42")
+		syscall.Exit(1)
 	}
 	p.serve("127.0.0.1:"+p.port, p.certificate())
 }

@@ -67,6 +67,17 @@ func (c Command) Hosts() []string {
 // themselves.
 func hosts() []string { return []string{host4, host6} }
 
+// choosePort returns the port of a program that has none yet.
+func (c Command) choosePort(ctx context.Context) (int, error) {
+	if c.Movable() {
+		return freePort(ctx)
+	}
+	if isTaken(ctx, FixedPort) {
+		return 0, fmt.Errorf("it is expected at port %d, since it is given no {port}, and another program has that port; end that one, or give this one another port by {port}", FixedPort)
+	}
+	return FixedPort, nil
+}
+
 // freePort returns a port on which no program listens.
 func freePort(ctx context.Context) (int, error) {
 	for range 100 {
@@ -182,7 +193,7 @@ func (p *Process) tooLate(ctx context.Context, limit time.Duration, last error) 
 	if last == nil {
 		last = errors.New("there was no time for a request")
 	}
-	return fmt.Errorf("no response within %s (%w); check that it serves {certs}/tls.crt at {port}", limit, last)
+	return fmt.Errorf("no response within %s (%w); check that it serves {certs}/tls.crt at %s", limit, last, p.where)
 }
 
 // finalError is what waiting does not mend.

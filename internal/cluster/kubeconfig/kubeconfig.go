@@ -16,7 +16,10 @@ func Write(file string, c *rest.Config) error {
 			Server: c.Host, CertificateAuthorityData: c.CAData, CertificateAuthority: c.CAFile, TLSServerName: c.ServerName,
 		}},
 		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {
-			Token: c.BearerToken, ClientCertificateData: c.CertData, ClientKeyData: c.KeyData,
+			Token: c.BearerToken, TokenFile: c.BearerTokenFile, Username: c.Username, Password: c.Password,
+			ClientCertificateData: c.CertData, ClientKeyData: c.KeyData, ClientCertificate: c.CertFile, ClientKey: c.KeyFile,
+			Exec: c.ExecProvider, AuthProvider: c.AuthProvider,
+			Impersonate: c.Impersonate.UserName, ImpersonateUID: c.Impersonate.UID, ImpersonateGroups: c.Impersonate.Groups, ImpersonateUserExtra: c.Impersonate.Extra,
 		}},
 		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name, Namespace: metav1.NamespaceDefault}},
 		CurrentContext: name,

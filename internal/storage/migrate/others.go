@@ -173,7 +173,7 @@ func (c Command) Migrator() Migrator {
 			return err
 		}
 		command := exec.Command(c.Args[0], c.Args[1:]...) //nolint:noctx,gosec // the user's own; Stop ends it with all that it has started
-		command.Env = append(os.Environ(), clientcmd.RecommendedConfigPathEnvVar+"="+file)
+		command.Env = process.Environment(file)
 		command.Stdout, command.Stderr = c.Out, c.Err
 		running, err := process.Start(command, process.Options{})
 		if err != nil {

@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
-	"github.com/crdconform/crdconform/internal/cluster/kubeconfig"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/disruption"
 	"github.com/crdconform/crdconform/internal/disruption/objective"
@@ -274,7 +273,6 @@ func catchFrail(t *testing.T, bugs []frailty) {
 		t.Fatal(err)
 	}
 	p, server := trial(t, subject.Command{Args: []string{program}, Path: "/convert"}, kind, requirement.DisruptionRestartGraceful)
-	p.WriteKubeconfig = kubeconfig.Write
 	p.PickUp = 2 * time.Second // which a correct program may miss on a busy machine, and these never pick it up
 	for _, test := range bugs {
 		t.Run(test.bug, func(t *testing.T) {

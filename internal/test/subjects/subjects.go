@@ -102,6 +102,14 @@ func BuildUpgrade(tb testing.TB) Upgrade {
 	}
 }
 
+// BuildManager makes an operator for the kubebuilder program's objects ready, as Build does a program, which looks for an API server as
+// controller-runtime does. It returns its path, and that of its definition.
+func BuildManager(tb testing.TB) (program, crd string) {
+	tb.Helper()
+	dir := tb.TempDir()
+	return compiled(tb, dir, "manager"), extract(tb, dir, Kubebuilder, "crd.yaml")
+}
+
 // BuildReleases makes the kubebuilder program ready, as Build does, and writes old.yaml and new.yaml to a folder: its definition as two
 // releases have it, which store at v1beta1 and at v1.
 func BuildReleases(tb testing.TB, dir string) *Program {
