@@ -173,13 +173,13 @@ func (p *DisruptionPlan) command(c config.Command, args []string, key string) (s
 	command := subject.Command{
 		Args: args, Env: c.Env, Dir: p.want.Path(c.Dir), Path: c.Path, ServerName: disruption.ServerName, ReadyTimeout: c.ReadyTimeout.Duration,
 	}
-	if err := command.Validate(subject.Options{Kubeconfig: "there will be one"}); err != nil {
+	if err := command.Validate(); err != nil {
 		return command, err
 	}
 	if err := command.Find(); err != nil {
 		return command, p.want.At(key, "%w", err)
 	}
-	if !command.Movable() {
+	if !command.Uses("port") {
 		return command, p.want.At(key, "the program is given no {port}, and replicas cannot share one; give it that by an argument or its environment")
 	}
 	return command, nil

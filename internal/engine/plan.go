@@ -22,7 +22,6 @@ import (
 	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/internal/manifest"
 	"github.com/crdconform/crdconform/internal/options"
-	"github.com/crdconform/crdconform/internal/subject"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites/resource"
@@ -429,11 +428,10 @@ func (p *Plan) subject() error {
 		}
 	}
 	if p.want.Webhook.Command != nil && p.want.Handler == nil {
-		options := subject.Options{}
-		if p.usesKubeconfig() {
-			options.Kubeconfig = "there will be one"
+		if p.want.Source == nil && p.program().Uses("kubeconfig") {
+			return p.want.At("webhook.command", "{kubeconfig} needs an API server; %s none has none", options.Key("cluster"))
 		}
-		if err := p.program().Validate(options); err != nil {
+		if err := p.program().Validate(); err != nil {
 			return err
 		}
 	}

@@ -309,7 +309,7 @@ func (p *RehearsalPlan) programBuild(c config.Command) (rehearsal.Build, error) 
 	build := programBuild{subject.Command{
 		Args: c.Args, Env: c.Env, Dir: p.want.Path(c.Dir), Path: c.Path, ServerName: c.ServerName, ReadyTimeout: c.ReadyTimeout.Duration,
 	}}
-	return build, build.command.Validate(subject.Options{Kubeconfig: "there will be one"})
+	return build, build.command.Validate()
 }
 
 // imageBuild is a build that is an image.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdconform/crdconform/cluster"
@@ -166,15 +165,11 @@ func (p *Plan) install(ctx context.Context, api cluster.Cluster, created *instal
 			metav1.SetMetaDataLabel(&crd.ObjectMeta, cluster.RunLabel, p.run)
 		}
 		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
-		_, shared := api.(cluster.Shared)
 		there, err := definitions.Create(ctx, crd)
-		if shared && apierrors.IsAlreadyExists(err) { // it is not the run's to change, and the program finds it
-			continue
-		}
 		if err != nil {
 			return fmt.Errorf("installing %s: %w", crd.Name, err)
 		}
-		if shared { // others go with all that is in them
+		if _, shared := api.(cluster.Shared); shared { // others go with all that is in them
 			created.all = append(created.all, there)
 		}
 		// The program looks for it only once.

@@ -44,14 +44,14 @@ func (p *Process) cause(output string) string {
 	case electors.MatchString(output):
 		return "it wants to elect a leader, for which this run has no Leases: start it without leader election, such as with --leader-elect=false"
 	case p.alone != "" && seekers.MatchString(output):
-		return "it looks for a cluster, and --cluster none has none: leave that out, or start the program so that it serves conversions without a cluster"
+		return "it looks for a cluster, and this run has none: choose another cluster than none, or start the program so that it serves conversions without one"
 	case seekers.MatchString(output):
-		return "it looks for the cluster of its pod and does not read $KUBECONFIG, which names the API server of this run: give it that by {kubeconfig}, such as --kubeconfig={kubeconfig}"
+		return "it looks for the cluster of its pod and does not read $KUBECONFIG, which names the API server of this run: give it that by {kubeconfig} in an argument or a variable"
 	}
 	for _, pattern := range lacks {
 		if found := pattern.FindStringSubmatch(output); found != nil {
 			return "it asks for " + strings.Join(found[1:], " of ") + ", which the API server of this run does not serve; the built-in one has custom resources only: " +
-				"check on a whole control plane (--cluster envtest or --cluster kind), or start the program without what needs it"
+				"check on a whole control plane, such as those of envtest and kind, or start the program without what needs it"
 		}
 	}
 	return ""

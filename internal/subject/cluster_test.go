@@ -28,7 +28,7 @@ func TestNoCluster(t *testing.T) {
 	if clientcmd.IsEmptyConfig(err) {
 		t.Errorf("%v: clients look elsewhere", err)
 	}
-	if got := p.cause(err.Error()); !strings.HasPrefix(got, "it looks for a cluster, and --cluster none has none: ") {
+	if got := p.cause(err.Error()); !strings.HasPrefix(got, "it looks for a cluster, and this run has none: ") {
 		t.Errorf("%v: got %q", err, got)
 	}
 }
@@ -46,7 +46,7 @@ func TestCause(t *testing.T) {
 			"it looks for the cluster of its pod and does not read $KUBECONFIG",
 		},
 		"python, in a pod":         {false, "kubernetes.config.config_exception.ConfigException: Service host/port is not set.", "it looks for the cluster of its pod"},
-		"python, no cluster":       {true, "ConfigException: Invalid kube-config file. No configuration found.", "it looks for a cluster, and --cluster none has none"},
+		"python, no cluster":       {true, "ConfigException: Invalid kube-config file. No configuration found.", "it looks for a cluster, and this run has none"},
 		"the same with a cluster":  {false, `error: context "crdconform-without-cluster" does not exist`, "it looks for the cluster of its pod"},
 		"outside a pod":            {false, `"error":"unable to find leader election namespace: not running in-cluster, please specify LeaderElectionNamespace"`, "it wants to elect a leader"},
 		"no Leases":                {false, "error retrieving resource lock default/x: the server could not find the requested resource (get leases.coordination.k8s.io x)", "it wants to elect a leader"},

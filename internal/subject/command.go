@@ -61,26 +61,23 @@ type Certificates struct {
 // kubebuilder's main.go has no flag for another.
 const FixedPort = 9443
 
-// Movable reports whether the program can be given a port, so that it may run more than once.
-func (c Command) Movable() bool { return c.uses()["port"] }
-
-// uses are the placeholders of the command.
-func (c Command) uses() map[string]bool {
-	used := map[string]bool{}
+// Uses reports whether the arguments or the environment have a placeholder. Without port, the program cannot run more than once.
+func (c Command) Uses(placeholder string) bool {
+	found := false
 	c.expanded(func(text string) (string, error) { //nolint:errcheck // Validate says what is wrong
 		return expand(text, func(name string) (string, error) {
-			used[name] = true
+			found = found || name == placeholder
 			return "", nil
 		})
 	})
-	return used
+	return found
 }
 
 // name is what errors call the program.
 func (c Command) name() string { return fmt.Sprintf("webhook program %q", c.Args[0]) }
 
 // Validate says what is wrong with the command before anything is done for it.
-func (c Command) Validate(o Options) error {
+func (c Command) Validate() error {
 	if len(c.Args) == 0 || c.Args[0] == "" {
 		return errors.New("webhook program: none given; give the program and its arguments")
 	}
@@ -90,12 +87,12 @@ func (c Command) Validate(o Options) error {
 		}
 	}
 	expand := func(text string) (string, error) {
-		return expand(text, func(name string) (string, error) { return "", known(name, o) })
+		return expand(text, func(name string) (string, error) { return "", known(name) })
 	}
 	if _, err := c.expanded(expand); err != nil {
 		return err
 	}
-	if !c.uses()["certs"] {
+	if !c.Uses("certs") {
 		return fmt.Errorf("%s: neither its arguments nor its environment contain {certs}; without it the program does not have a certificate that can be verified", c.name())
 	}
 	return c.checkDir()
@@ -116,14 +113,8 @@ func (c Command) checkDir() error {
 }
 
 // known fails for placeholders that stand for nothing.
-func known(name string, o Options) error {
-	switch name {
-	case "certs", "port", "host":
-		return nil
-	case "kubeconfig":
-		if o.Kubeconfig == "" {
-			return errors.New("{kubeconfig} needs an API server; --cluster none has none")
-		}
+func known(name string) error {
+	if slices.Contains([]string{"certs", "port", "host", "kubeconfig"}, name) {
 		return nil
 	}
 	return fmt.Errorf("unknown {%s} (want {certs}, {port}, {host} or {kubeconfig}, or {{ and }} for braces)", name)

@@ -13,7 +13,7 @@ import (
 func TestExpand(t *testing.T) {
 	t.Parallel()
 	values := func(name string) (string, error) {
-		return map[string]string{"port": "80", "certs": "/a b{port}"}[name], known(name, Options{})
+		return map[string]string{"port": "80", "certs": "/a b{port}"}[name], known(name)
 	}
 	for text, want := range map[string]string{
 		"":                    "",
@@ -32,16 +32,15 @@ func TestExpand(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"{foo}":        "unknown {foo} (want {certs}, {port}, {host} or {kubeconfig}",
-		"{Port}":       "unknown {Port}",
-		"{}":           "unknown {}",
-		"${HOME}":      "unknown {HOME}",
-		"{port":        `a single "{"`,
-		"port}":        `a single "}"`,
-		"{{port}":      `a single "}"`,
-		"{port}}":      `a single "}"`,
-		"{kubeconfig}": "{kubeconfig} needs an API server; --cluster none has none",
-		"{po{rt}}":     "unknown {",
+		"{foo}":    "unknown {foo} (want {certs}, {port}, {host} or {kubeconfig}",
+		"{Port}":   "unknown {Port}",
+		"{}":       "unknown {}",
+		"${HOME}":  "unknown {HOME}",
+		"{port":    `a single "{"`,
+		"port}":    `a single "}"`,
+		"{{port}":  `a single "}"`,
+		"{port}}":  `a single "}"`,
+		"{po{rt}}": "unknown {",
 	} {
 		if got, err := expand(text, values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %q, %v, want something with %q", text, got, err, want)
@@ -79,7 +78,6 @@ func TestCommandsThatMakeNoSense(t *testing.T) {
 		"no certificates":    {Command{Args: []string{"true"}, Env: map[string]string{"PORT": "{port}"}}, "contain {certs}"},
 		"escaped only":       {Command{Args: []string{"true", "{port}", "{{certs}}"}}, "contain {certs}"},
 		"unknown":            {Command{Args: append(args("true"), "{cert}")}, `argument "{cert}": unknown {cert}`},
-		"no cluster":         {Command{Args: append(args("true"), "{kubeconfig}")}, "{kubeconfig} needs an API server; --cluster none has none"},
 		"unknown in Env":     {Command{Args: args("true"), Env: map[string]string{"A": "secret{x}"}}, "environment variable A: unknown {x}"},
 		"a nameless one":     {Command{Args: args("true"), Env: map[string]string{"": "secret"}}, `"" is not a valid variable name`},
 		"an odd name":        {Command{Args: args("true"), Env: map[string]string{"A=B": "secret"}}, `"A=B" is not a valid variable name`},

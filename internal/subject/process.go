@@ -55,7 +55,7 @@ type Process struct {
 // terminal does not reach it. When another program takes the port before it does, Start tries once more with another port.
 // An error of Start leaves nothing behind.
 func Start(ctx context.Context, c Command, o Options) (*Process, error) {
-	if err := c.Validate(o); err != nil {
+	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	p, err := start(ctx, c, o)
@@ -67,7 +67,7 @@ func Start(ctx context.Context, c Command, o Options) (*Process, error) {
 
 func start(ctx context.Context, c Command, o Options) (*Process, error) {
 	p := &Process{name: c.name(), where: "{port}", grace: cmp.Or(o.Grace, defaultGrace), output: &process.Tail{Next: o.Output}}
-	if !c.Movable() {
+	if !c.Uses("port") {
 		p.where = fmt.Sprintf("port %d, since it is given no {port}", cmp.Or(o.Port, FixedPort))
 	}
 	certificates, port := o.Certificates, o.Port

@@ -233,11 +233,11 @@ func TestFixedPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := command(t, "serve")
-	if !c.Movable() {
+	if !c.Uses("port") {
 		t.Error("a program that is given a port has a fixed one")
 	}
 	c.Args[slices.Index(c.Args, "{port}")] = strconv.Itoa(port)
-	if c.Movable() {
+	if c.Uses("port") {
 		t.Error("a program that is given no port can be moved")
 	}
 	p := begin(t, c, Options{Port: port})
@@ -394,7 +394,7 @@ func TestNeverReady(t *testing.T) {
 		"it never listens, text": {"never", "check that it serves {certs}/tls.crt at {port}; its last output:\nnot today"},
 		"it says nothing":        {"silent", "it accepts connections but does not respond"},
 		"it has its own":         {"own", `it serves its own certificate (subject "CN=localhost", issuer "CN=home-made authority"); configure it to use {certs}`},
-		"it finds no cluster":    {"homesick", "it exited before it responded: exit status 1; it looks for a cluster, and --cluster none has none: leave that out"},
+		"it finds no cluster":    {"homesick", "it exited before it responded: exit status 1; it looks for a cluster, and this run has none: choose another"},
 		"it serves plain HTTP":   {"plain", "it does not use TLS at {port}"},
 	} {
 		all.Go(func() {

@@ -69,7 +69,7 @@ func hosts() []string { return []string{host4, host6} }
 
 // choosePort returns the port of a program that has none yet.
 func (c Command) choosePort(ctx context.Context) (int, error) {
-	if c.Movable() {
+	if c.Uses("port") {
 		return freePort(ctx)
 	}
 	if isTaken(ctx, FixedPort) {
