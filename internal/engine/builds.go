@@ -28,6 +28,14 @@ type programBuild struct{ command subject.Command }
 // Starts is true.
 func (programBuild) Starts() bool { return true }
 
+// movable fails if a program cannot run beside another build or replica.
+func movable(c subject.Command) error {
+	if c.Uses("port") {
+		return nil
+	}
+	return errors.New("it is given no {port}, and more than one program runs at a time, which cannot share a port; give it that in an argument or a variable")
+}
+
 // Acts is true: every program gets a kubeconfig.
 func (programBuild) Acts() bool { return true }
 

@@ -179,8 +179,8 @@ func (p *DisruptionPlan) command(c config.Command, args []string, key string) (s
 	if err := command.Find(); err != nil {
 		return command, p.want.At(key, "%w", err)
 	}
-	if !command.Uses("port") {
-		return command, p.want.At(key, "the program is given no {port}, and replicas cannot share one; give it that by an argument or its environment")
+	if err := movable(command); err != nil {
+		return command, p.want.At(key, "%w", err)
 	}
 	return command, nil
 }

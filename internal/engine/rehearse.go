@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -309,7 +310,7 @@ func (p *RehearsalPlan) programBuild(c config.Command) (rehearsal.Build, error) 
 	build := programBuild{subject.Command{
 		Args: c.Args, Env: c.Env, Dir: p.want.Path(c.Dir), Path: c.Path, ServerName: c.ServerName, ReadyTimeout: c.ReadyTimeout.Duration,
 	}}
-	return build, build.command.Validate()
+	return build, cmp.Or(build.command.Validate(), movable(build.command))
 }
 
 // imageBuild is a build that is an image.
