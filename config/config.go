@@ -109,11 +109,12 @@ type FromCRD struct {
 }
 
 // Command is a program that serves a conversion webhook. In args and env, {certs} stands for a folder with tls.crt, tls.key and
-// ca.crt, {port} and {host} for the port and host to serve on, and {kubeconfig} for a kubeconfig file for the API server.
+// ca.crt, {port} and {host} for the port and host to serve on, and {kubeconfig} for the file that KUBECONFIG names, which is a
+// kubeconfig for the API server of the run. Without {port}, it is expected at 9443.
 type Command struct {
 	// The program and its arguments. A program with a slash in its name is relative to dir.
 	Args []string `json:"args" jsonschema:"required,minItems=1"`
-	// Environment variables to add.
+	// Environment variables to add, or to set in place of KUBECONFIG.
 	Env map[string]string `json:"env,omitempty"`
 	// Folder to start the program in, relative to the folder of this file. The default is that folder.
 	Dir string `json:"dir"`

@@ -44,7 +44,7 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 
 const commandHint = `  # A program to start here instead. {certs} is a folder with tls.crt and tls.key, {port} the port to serve at.
   # command:
-  #   args: [./bin/manager, "--webhook-port={port}", "--webhook-cert-path={certs}"]
+  #   args: [./bin/manager, "--webhook-cert-path={certs}"]
   #   path: /convert
 `
 
@@ -90,7 +90,7 @@ func webhookGuess(all []definition) string {
 # webhook:
 #   url: https://localhost:9443/convert
 #   caFile: ca.crt
-` + "# Or a program to start:\n# webhook:\n#   command:\n#     args: [./bin/manager, \"--webhook-port={port}\", \"--webhook-cert-path={certs}\"]\n"
+` + "# Or a program to start:\n# webhook:\n#   command:\n#     args: [./bin/manager, \"--webhook-cert-path={certs}\"]\n"
 }
 
 // fromService returns the section webhook for services that are reached through port forwarding.

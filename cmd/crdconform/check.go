@@ -54,10 +54,11 @@ Objects are generated from the schemas of the CustomResourceDefinition, and take
 of the documentation are used. With samples only (of one kind, at two or more versions), less can be checked.
 
 Specify the webhook by its URL, by spec.conversion of the definition (--from-crd), or as a PROGRAM to start. In its arguments,
-{port} is replaced by the port to listen on, {certs} by a folder with tls.crt, tls.key and ca.crt, and {kubeconfig} by a
-kubeconfig for the API server. In a kind or existing cluster, the webhook can be deployed as pods, from an image
-(--webhook-image) or manifests (--webhook-manifests). All settings can also be written in crdconform.yaml, which
-"crdconform init" creates; flags override it.
+{certs} is replaced by a folder with tls.crt, tls.key and ca.crt, and {port} by the port to listen on; without it, that is
+9443. KUBECONFIG names the API server of the run, never a cluster of yours, as does {kubeconfig}.
+
+In a kind or existing cluster, the webhook can be deployed as pods, from an image (--webhook-image) or manifests
+(--webhook-manifests). All settings can also be written in crdconform.yaml, which "crdconform init" creates; flags override it.
 
 Values in samples at the paths of --redact are masked when the samples are read, so neither the reports nor the webhook
 receive them. A path at which no sample has a value is an error.
@@ -67,9 +68,9 @@ A violation that API servers reject fails the check. One that they accept is Tol
 ` + exitCodes,
 		Example: `  crdconform check https://localhost:9443/convert --ca-file ca.crt --crd config/crd/bases/example.com_widgets.yaml
 
-  crdconform check --crd config/crd/bases -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
+  crdconform check --crd config/crd/bases -- ./bin/manager --webhook-cert-path={certs}
 
-  kustomize build config/default | crdconform check --crd - -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
+  kustomize build config/default | crdconform check --crd - -- ./bin/manager --webhook-cert-path={certs}
 
   crdconform check --crd config/crd/bases --cluster kind --webhook-image widgets:dev
   crdconform check --crd config/crd/bases --cluster existing --context staging \

@@ -53,9 +53,9 @@ scenario that should not affect anybody. Other failures while the webhook is awa
 limit these figures: SCENARIO.FIGURE=LIMIT, FIGURE=LIMIT for all scenarios, rolling for no error in a rollout, and single for
 10 s to recover from a restart.
 
-In the arguments of programs, {port} is replaced by the port to listen on, {certs} by a folder with tls.crt, tls.key and ca.crt,
-and {kubeconfig} by a kubeconfig. The files in {certs} are replaced the way a kubelet does it. Without a program, the reference
-webhook is disrupted.
+In the arguments of programs, {port} is replaced by the port to listen on and {certs} by a folder with tls.crt, tls.key and
+ca.crt. KUBECONFIG names the API server of the run, as does {kubeconfig}. The files in {certs} are replaced the way a kubelet
+does it. Without a program, the reference webhook is disrupted.
 
 With --cluster kind, the webhook runs as pods, from --webhook-image or --webhook-manifests: restart.graceful and restart.killed
 delete a pod, replicas.rollout and replicas.single-rollout restart the Deployment or, with --old-image, update it from that

@@ -47,9 +47,9 @@ every object after each step:
   back again   the old release again, after the objects were written
 
 The new webhook is the PROGRAM or the URL; specify those of the old releases with --old-program. In the arguments of programs,
-{port} is replaced by the port to listen on, {certs} by a folder with tls.crt, tls.key and ca.crt, and {kubeconfig} by a
-kubeconfig for the cluster. If you repeat --old, oldest release first, each upgrade to the next release is rehearsed, and also
-the upgrade from the oldest to the newest.
+{port} is replaced by the port to listen on and {certs} by a folder with tls.crt, tls.key and ca.crt. KUBECONFIG names the
+cluster of the run, as does {kubeconfig}. If you repeat --old, oldest release first, each upgrade to the next release is
+rehearsed, and also the upgrade from the oldest to the newest.
 
 Objects leave the machine only if the URL of the webhook points to another machine. Values at the paths of --redact are masked
 when objects are read.
