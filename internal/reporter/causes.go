@@ -140,16 +140,18 @@ func (c *Cause) what() string {
 	if c.field == "" {
 		return firstNamed(c.Requirements)
 	}
-	text := visible.Text(c.field) + " "
-	for i, effect := range c.effects {
-		if i > 0 {
-			text += " or "
+	var does, is []string
+	for _, effect := range c.effects {
+		if effect == "differs" || effect == "grows" {
+			does = append(does, effect)
+		} else {
+			is = append(is, effect)
 		}
-		if effect != "differs" && effect != "grows" && (i == 0 || c.effects[i-1] == "differs" || c.effects[i-1] == "grows") {
-			text += "is "
-		}
-		text += effect
 	}
+	if len(is) > 0 {
+		does = append(does, "is "+strings.Join(is, " or "))
+	}
+	text := visible.Text(c.field) + " " + strings.Join(does, " or ")
 	if c.below > 0 {
 		text += fmt.Sprintf(" with all of the %d fields below it that were exercised", c.below)
 	}

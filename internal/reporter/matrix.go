@@ -236,25 +236,27 @@ func (m *Matrix) Markdown(w io.Writer) error {
 	name := func(r MatrixRow) any {
 		return visible.Raw(fmt.Sprintf("`%s`%s", r.ID, visible.Markdown(joined("", " ", r.Subject))))
 	}
-	text := m.table("requirement", "changed in", name, MatrixCell.text, MatrixColumn.summary).Markdown() + "\n"
+	var notes strings.Builder
 	for _, note := range m.notes() {
-		text += fmt.Sprintf("- %s %s\n", name(note), visible.Markdown(note.Note))
+		fmt.Fprintf(&notes, "- %s %s\n", name(note), visible.Markdown(note.Note))
 	}
-	if len(m.notes()) > 0 {
-		text += "\n"
+	if notes.Len() > 0 {
+		notes.WriteString("\n")
 	}
-	_, err := io.WriteString(w, text+visible.Markdown(m.Headline())+"\n")
+	table := m.table("requirement", "changed in", name, MatrixCell.text, MatrixColumn.summary).Markdown()
+	_, err := fmt.Fprintf(w, "%s\n%s%s\n", table, &notes, visible.Markdown(m.Headline()))
 	return err
 }
 
 // Text shows the rows that differ in columns of text, and says how many do not.
 func (m *Matrix) Text(w io.Writer) error {
 	outcome := func(c MatrixColumn) string { return string(c.Outcome) }
-	text := m.table("REQUIREMENT", "CHANGED IN", func(r MatrixRow) any { return r.Name() }, MatrixCell.word, outcome).Text()
+	var notes strings.Builder
 	for _, note := range m.notes() {
-		text += visible.Text(note.Name()+" "+note.Note) + "\n"
+		notes.WriteString(visible.Text(note.Name()+" "+note.Note) + "\n")
 	}
-	_, err := io.WriteString(w, text+visible.Text(m.Headline())+"\n")
+	table := m.table("REQUIREMENT", "CHANGED IN", func(r MatrixRow) any { return r.Name() }, MatrixCell.word, outcome).Text()
+	_, err := fmt.Fprintf(w, "%s%s%s\n", table, &notes, visible.Text(m.Headline()))
 	return err
 }
 

@@ -157,9 +157,9 @@ const (
 // Removal is whether a version can be removed from a definition. It is no requirement.Verdict: that objects are still stored at a version
 // speaks against nobody.
 type Removal struct {
-	Definition string    `json:"definition"`
-	Version    string    `json:"version"`
-	Answer     Answer    `json:"answer"`
+	Definition string      `json:"definition"`
+	Version    string      `json:"version"`
+	Answer     Answer      `json:"answer"`
 	Findings   []Condition `json:"findings"`
 }
 
