@@ -152,9 +152,7 @@ func (d *disrupter) run(ctx context.Context) error {
 	p.say("crdconform %s: %s, seed %d", toolVersion(), visible.Count(plan.Scenarios(), "scenario", ""), plan.Seed())
 	log := &lateLog{path: filepath.Join(string(d.folder), "apiserver.log")}
 	report := plan.Run(ctx, p, log)
-	p.wipe()
-	report.Tool, report.Command = toolVersion(), d.newReport().Command
-	return d.beside(d.end(d.streams, report), log.close())
+	return d.beside(d.finish(p, report), log.close())
 }
 
 func verdictColor(v requirement.Verdict) string {

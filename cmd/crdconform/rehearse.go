@@ -151,9 +151,7 @@ func (r *rehearser) run(ctx context.Context) error {
 	}
 	log := &lateLog{path: filepath.Join(string(r.folder), "apiserver.log")}
 	report := plan.Run(ctx, p, log)
-	p.wipe()
-	report.Tool, report.Command = toolVersion(), r.newReport().Command
-	return r.beside(r.end(r.streams, report), errors.Join(log.close(), plan.Close()))
+	return r.beside(r.finish(p, report), errors.Join(log.close(), plan.Close()))
 }
 
 // interrupted writes the report of a rehearsal that was interrupted before it began.

@@ -155,15 +155,10 @@ func (s *session) serveDeployed(ctx context.Context) (*served, error) {
 	if s.api == nil {
 		return nil, errors.New("webhook.inCluster: load requires a running webhook: give its URL (kubectl port-forward leads to one in a cluster, and workers in the cluster load it from inside), or let \"crdconform check\" deploy and judge it")
 	}
-	var w *deployed.Webhook
-	err := s.deploying(ctx, func(o deployed.Options) (err error) {
-		w, err = deploy(ctx, s.want.Config, s.api, o)
-		return err
-	})
-	if err != nil {
+	if err := s.deploying(ctx); err != nil {
 		return nil, err
 	}
-	s.pods.Webhook = w
+	w := s.pods.Webhook
 	client, hook := w.ClientConfig(), ofPods(ctx, w)
 	hook.Stop = func(ctx context.Context) error {
 		s.pods.Webhook = nil
@@ -174,8 +169,8 @@ func (s *session) serveDeployed(ctx context.Context) (*served, error) {
 	return serving, err
 }
 
-// deploying deploys a webhook. If it does not start, its output is kept.
-func (s *session) deploying(ctx context.Context, deploy func(deployed.Options) error) error {
+// deploying deploys the user's webhook, or the reference webhook if there is none. If it does not start, its output is kept.
+func (s *session) deploying(ctx context.Context) error {
 	folder, err := files.TemporaryDir("", "webhook-")
 	if err != nil {
 		return err
@@ -185,7 +180,12 @@ func (s *session) deploying(ctx context.Context, deploy func(deployed.Options) e
 	if err = os.Mkdir(said, 0o700); err != nil {
 		return err
 	}
-	err = deploy(deployed.Options{Config: s.api.Config(), Run: s.run, Artifacts: filepath.Join(said, "webhook"), Progress: s.progress.Note})
+	o := deployed.Options{Config: s.api.Config(), Run: s.run, Artifacts: filepath.Join(said, "webhook"), Progress: s.progress.Note}
+	if s.want.Webhook.InCluster == nil {
+		err = s.reference(ctx, o)
+	} else {
+		s.pods.Webhook, err = deploy(ctx, s.want.Config, s.api, o)
+	}
 	if err != nil {
 		s.collect(ctx, said)
 	}
@@ -218,7 +218,7 @@ func (s *session) deployReference(ctx context.Context) func(context.Context) err
 		s.pods.Missing, s.pods.NoImages = "images cannot be loaded from here into a cluster of the kind "+s.api.Name(), true
 		return func(context.Context) error { return nil }
 	}
-	s.pods.Failed = s.deploying(ctx, func(o deployed.Options) error { return s.reference(ctx, o) })
+	s.pods.Failed = s.deploying(ctx)
 	return func(ctx context.Context) error {
 		if s.pods.Webhook == nil {
 			return nil

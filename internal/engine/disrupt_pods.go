@@ -136,14 +136,7 @@ func (p *DisruptionPlan) name() string {
 
 // withPods deploys the webhook to disrupt, and removes it after use.
 func (s *session) withPods(ctx context.Context, use func(*deployed.Webhook) error) (err error) {
-	err = s.deploying(ctx, func(o deployed.Options) (err error) {
-		if s.want.Webhook.InCluster == nil {
-			return s.reference(ctx, o)
-		}
-		s.pods.Webhook, err = deploy(ctx, s.want.Config, s.api, o)
-		return err
-	})
-	if err != nil {
+	if err = s.deploying(ctx); err != nil {
 		return err
 	}
 	w := s.pods.Webhook

@@ -275,15 +275,19 @@ func loadFacts(l *loadgen.Load) []Fact {
 		add("sent", loadSent(l))
 	}
 	add("void", Void(l))
-	add("behind", behind(l))
-	add("stopped", loadStopped(l))
-	add("relist", firstList(l))
-	add("cost", costText(l.Cost))
-	add("memory", loadMemory(l))
-	if l.Search != nil {
-		add("search", searchFound(l))
+	return append(facts, furtherFacts(l)...)
+}
+
+// furtherFacts says what there is to know of a load test beside what was sent and how it was judged.
+func furtherFacts(l *loadgen.Load) []Fact {
+	facts := []Fact{
+		{Name: "behind", Value: behind(l)}, {Name: "stopped", Value: loadStopped(l)}, {Name: "relist", Value: firstList(l)},
+		{Name: "cost", Value: costText(l.Cost)}, {Name: "memory", Value: loadMemory(l)},
 	}
-	return facts
+	if l.Search != nil {
+		facts = append(facts, Fact{Name: "search", Value: searchFound(l)})
+	}
+	return slices.DeleteFunc(facts, func(f Fact) bool { return f.Value == "" })
 }
 
 // loadStopped says that a load test is incomplete; "" if it is not.

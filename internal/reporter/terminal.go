@@ -52,13 +52,8 @@ func LoadLines(l *loadgen.Load, columns int) []string {
 		add("met", fmt.Sprintf("%d of %s", len(met), visible.Count(len(targets), "objective", "")))
 	}
 	add("void", void...)
-	for _, fact := range []Fact{{Name: "behind", Value: behind(l)}, {Name: "stopped", Value: loadStopped(l)}, {Name: "relist", Value: firstList(l)}} {
-		add(fact.Name, nonempty(fact.Value)...)
-	}
-	add("cost", nonempty(costText(l.Cost))...)
-	add("memory", nonempty(loadMemory(l))...)
-	if l.Search != nil {
-		add("search", searchFound(l))
+	for _, fact := range furtherFacts(l) {
+		add(fact.Name, fact.Value)
 	}
 	if l.Server != nil {
 		lines = append(lines, labelled("server", fmt.Sprintf("Kubernetes %s with %d objects at %s", l.Server.Version, l.Server.Objects, l.Server.StorageVersion), columns)...)
