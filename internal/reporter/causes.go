@@ -26,6 +26,7 @@ type Cause struct {
 	field      string
 	effects    []string // of the field
 	below      int      // fields below it that were exercised and lost, if it stands for all of them
+	undone     []string // fields whose edits an annotation undoes, if that is the cause
 	kept       bool
 	made       bool // the content is made up
 	severalFor bool // the report has several subjects
@@ -56,6 +57,8 @@ func Causes(r *reports.Report) []Cause {
 				key = f.Message
 			case f.Field == "":
 				key = string(result.ID)
+			case byAnnotation(f):
+				key = "annotation " + string(result.ID)
 			}
 			c := known[key]
 			if c == nil {
@@ -67,6 +70,9 @@ func Causes(r *reports.Report) []Cause {
 				causes = append(causes, c)
 			}
 			c.add(f, result)
+			if byAnnotation(f) {
+				put(&c.undone, f.Field)
+			}
 		}
 	}
 	causes = combine(r, causes)
@@ -79,6 +85,11 @@ func Causes(r *reports.Report) []Cause {
 		all = append(all, *c)
 	}
 	return all
+}
+
+// byAnnotation reports whether a spec has found that what the webhook keeps in an annotation undoes an edit.
+func byAnnotation(f reports.FieldFinding) bool {
+	return strings.HasSuffix(f.Message, ", restored from an annotation") || strings.HasSuffix(f.Message, ", because of an annotation")
 }
 
 // put adds texts to a list that does not have them yet.
@@ -137,7 +148,10 @@ func (c *Cause) rank() int {
 
 // what says what happens to the field, and whether that looks like a bug.
 func (c *Cause) what() string {
-	if c.field == "" {
+	switch {
+	case len(c.undone) > 0:
+		return "edits of " + firstNamed(c.undone) + " are undone by what the webhook keeps in an annotation"
+	case c.field == "":
 		return firstNamed(c.Requirements)
 	}
 	var does, is []string

@@ -69,6 +69,11 @@ func TestOneCauseIsOne(t *testing.T) {
 	lacking := func(field string) reports.FieldFinding {
 		return reports.FieldFinding{Field: field, Effect: "lost", From: "v1", To: "v2", Lacking: true, Message: "it is so"}
 	}
+	undone := func(field, how string) reports.FieldFinding {
+		f := of(field, "changed")
+		f.Message = "it was edited, " + how + " an annotation"
+		return f
+	}
 	made := of("spec.made", "lost")
 	made.Message += " (made up: nobody knows what is there)"
 	back := of("spec.list[*].name", "changed")
@@ -94,6 +99,7 @@ func TestOneCauseIsOne(t *testing.T) {
 		"items on another way":     {nil, []reports.FieldFinding{back, of("spec.list", "lost")}, []string{"spec.list[*].name is changed", "spec.list is lost, though both versions have it"}},
 		"a name that begins alike": {nil, []reports.FieldFinding{of("spec.list", "lost"), of("spec.lists", "lost")}, []string{"spec.list is lost, though both versions have it", "spec.lists is lost, though both versions have it"}},
 		"another effect":           {nil, []reports.FieldFinding{of("spec.list", "lost"), of("spec.list[*].a", "added")}, []string{"spec.list is lost, though both versions have it", "spec.list[*].a is added"}},
+		"one annotation":           {nil, []reports.FieldFinding{of("spec.a.b", "added"), undone("spec.a", "because of"), undone("spec.c", "restored from"), of("spec.ab", "lost")}, []string{"edits of spec.a and 1 more are undone by what the webhook keeps in an annotation", "spec.ab is lost, though both versions have it"}},
 		"made-up content":          {nil, []reports.FieldFinding{made, lacking("spec.a")}, []string{"spec.a is lost: v2 has no field of that name", "spec.made is lost: its content is made up, since no schema says what is there"}},
 		"all below spec":           {covered(), []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c"), lacking("spec.b.d[*].e")}, []string{"spec is lost with all of the 3 fields below it that were exercised: v2 has no field of that name"}},
 		"all below spec.b":         {covered(), []reports.FieldFinding{lacking("spec.b.c"), lacking("spec.b.d")}, []string{"spec.b is lost with all of the 2 fields below it that were exercised: v2 has no field of that name"}},

@@ -10,11 +10,21 @@ import (
 // combine makes one cause of those with one defect.
 func combine(r *reports.Report, causes []*Cause) []*Cause {
 	fields := map[string][]*Cause{}
-	for _, c := range causes {
-		fields[c.field] = append(fields[c.field], c)
-	}
 	gone := map[*Cause]bool{}
 	for _, c := range causes {
+		fields[c.field] = append(fields[c.field], c)
+		for _, other := range causes {
+			if other.restores(c) {
+				other.take(c)
+				gone[c] = true
+				break
+			}
+		}
+	}
+	for _, c := range causes {
+		if gone[c] {
+			continue
+		}
 		for _, place := range append(above(c.field), c.field) {
 			at := slices.IndexFunc(fields[place], func(other *Cause) bool { return other != c && !gone[other] && other.covers(c) })
 			if at >= 0 {
@@ -26,7 +36,7 @@ func combine(r *reports.Report, causes []*Cause) []*Cause {
 	}
 	alike := map[string][]*Cause{} // but for their field, which is lost
 	for _, c := range causes {
-		if !gone[c] && slices.Equal(c.effects, []string{"lost"}) && !c.made && !c.kept && r.Webhook != nil {
+		if !gone[c] && slices.Equal(c.effects, []string{"lost"}) && !c.made && !c.kept && len(c.undone) == 0 && r.Webhook != nil {
 			key := strings.Join(slices.Concat(c.Pairs, c.about, c.Lacking), "\n")
 			alike[key] = append(alike[key], c)
 		}
@@ -50,13 +60,19 @@ func combine(r *reports.Report, causes []*Cause) []*Cause {
 	return slices.DeleteFunc(causes, func(c *Cause) bool { return gone[c] })
 }
 
+// restores reports whether an annotation that undoes edits is also the cause of what else happens to a field that was edited.
+func (c *Cause) restores(other *Cause) bool {
+	return len(c.undone) > 0 && len(other.undone) == 0 && other.field != "" && slices.Equal(c.Requirements, other.Requirements) &&
+		slices.ContainsFunc(append(above(other.field), other.field), func(at string) bool { return slices.Contains(c.undone, at) })
+}
+
 // covers reports whether a cause about the same field, or about one that the field is in, explains the other cause.
 func (c *Cause) covers(other *Cause) bool {
 	within := func(list, of []string) bool {
 		return !slices.ContainsFunc(list, func(text string) bool { return !slices.Contains(of, text) })
 	}
 	effects := []string{"lost", "changed"}
-	return c.field != "" && c.made == other.made && within(c.effects, effects) && within(other.effects, effects) &&
+	return c.field != "" && len(c.undone)+len(other.undone) == 0 && c.made == other.made && within(c.effects, effects) && within(other.effects, effects) &&
 		within(other.about, c.about) && within(other.Pairs, c.Pairs) && (c.field == other.field || (len(c.Lacking) > 0) == (len(other.Lacking) > 0))
 }
 
