@@ -281,8 +281,11 @@ func loadFacts(l *loadgen.Load) []Fact {
 // furtherFacts says what there is to know of a load test beside what was sent and how it was judged.
 func furtherFacts(l *loadgen.Load) []Fact {
 	facts := []Fact{
-		{Name: "behind", Value: behind(l)}, {Name: "stopped", Value: loadStopped(l)}, {Name: "relist", Value: firstList(l)},
-		{Name: "cost", Value: costText(l.Cost)}, {Name: "memory", Value: loadMemory(l)},
+		{Name: "behind", Value: behind(l)},
+		{Name: "stopped", Value: loadStopped(l)},
+		{Name: "relist", Value: firstList(l)},
+		{Name: "cost", Value: costText(l.Cost)},
+		{Name: "memory", Value: loadMemory(l)},
 	}
 	if l.Search != nil {
 		facts = append(facts, Fact{Name: "search", Value: searchFound(l)})
