@@ -99,7 +99,7 @@ func (l *leg) goBack(ctx context.Context, when, past string) error {
 	}
 	converted := slices.DeleteFunc(slices.Clone(kinds), func(k *kind) bool { return !k.old.converts() })
 	if len(converted) > 0 && l.oldHook.build != nil {
-		err := l.startHook(ctx, &l.oldHook, func(client apiextensionsv1.WebhookClientConfig) error { return l.point(ctx, converted, false, &client) })
+		err := l.startHook(ctx, &l.oldHook, func(client apiextensionsv1.WebhookClientConfig) error { return l.point(ctx, converted, (*kind).oldSide, &client) })
 		if err != nil {
 			return fmt.Errorf("the old webhook does not start again: %w", err)
 		}
@@ -187,7 +187,7 @@ func (l *leg) readBack(ctx context.Context, k *kind, did string) error {
 	if k.objects == 0 {
 		return nil
 	}
-	versions, blind := k.old.served(), !l.converts(k.old, l.oldHook)
+	versions, blind := k.old.served(), !l.oldHook.converts(k.old)
 	if blind {
 		versions = slices.DeleteFunc(versions, func(version string) bool { return version != k.old.storage() })
 	}
@@ -218,7 +218,7 @@ func (l *leg) readBack(ctx context.Context, k *kind, did string) error {
 		}
 		l.record.tried(requirement.UpgradeBackRead, k, len(k.book.names))
 		l.record.tried(requirement.UpgradeBackContent, k, len(k.book.names)-len(failures))
-		l.unread(k, version, requirement.UpgradeBackRead, failures, unlisted, did)
+		l.record.unread(k, version, requirement.UpgradeBackRead, failures, unlisted, did)
 	}
 	return nil
 }

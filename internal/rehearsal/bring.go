@@ -31,7 +31,7 @@ func (l *leg) bring(ctx context.Context) error {
 		}
 	}
 	if l.oldHook.build != nil && slices.ContainsFunc(old, func(k *kind) bool { return k.old.converts() }) {
-		if err := l.startHook(ctx, &l.oldHook, func(client apiextensionsv1.WebhookClientConfig) error { return l.point(ctx, old, false, &client) }); err != nil {
+		if err := l.startHook(ctx, &l.oldHook, func(client apiextensionsv1.WebhookClientConfig) error { return l.point(ctx, old, (*kind).oldSide, &client) }); err != nil {
 			return fmt.Errorf("the old webhook does not start: %w", err)
 		}
 	}
@@ -45,19 +45,19 @@ func (l *leg) bring(ctx context.Context) error {
 	}
 	for _, k := range l.upgraded() {
 		if k.old == nil {
-			l.skipWithoutObjects(k, "the old release has no such definition")
+			l.record.skipWithoutObjects(k, "the old release has no such definition")
 		} else if k.objects == 0 {
-			l.skipWithoutObjects(k, "there are no objects of it")
+			l.record.skipWithoutObjects(k, "there are no objects of it")
 		}
 	}
 	return nil
 }
 
 // skipWithoutObjects notes that nothing about objects can be judged.
-func (l *leg) skipWithoutObjects(k *kind, why string) {
+func (r *record) skipWithoutObjects(k *kind, why string) {
 	for _, id := range IDs() {
 		if !strings.HasPrefix(string(id), Area+".definitions.") && id != requirement.UpgradeWebhookStarts && id != requirement.UpgradeBackDefinitions {
-			l.record.skip(id, k, true, "%s", why)
+			r.spare(id, k, "%s", why)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (l *leg) bringDefinition(ctx context.Context, k *kind) error {
 	case err != nil:
 		return fmt.Errorf("the API server refuses the old definition %s: %s", k.name, said(first))
 	case k.way != l.Way:
-		l.note("%s of the old definition %s fails, so it is installed by %s: %s", l.Way.command(), k.name, k.way.command(), said(first))
+		l.record.note("%s of the old definition %s fails, so it is installed by %s: %s", l.Way.command(), k.name, k.way.command(), said(first))
 	}
 	if err := l.install.effective(ctx, k.old, column); err != nil {
 		return err
@@ -99,24 +99,29 @@ func (l *leg) bringDefinition(ctx context.Context, k *kind) error {
 		if !isAbout(err) {
 			return err
 		}
-		l.note("status.storedVersions of %s could not be set to that of your cluster, %s: %s", k.name, strings.Join(k.old.stored, ", "), said(err))
+		l.record.note("status.storedVersions of %s could not be set to that of your cluster, %s: %s", k.name, strings.Join(k.old.stored, ", "), said(err))
 		k.old.stored = nil
 	}
 	return nil
 }
 
-// point has the definitions of a release, the new one or the old one, name a webhook, or nobody if it is nil.
-func (l *leg) point(ctx context.Context, kinds []*kind, isNew bool, client *apiextensionsv1.WebhookClientConfig) error {
+// oldSide and newSide return what a definition is in a release; nil for a new one that is not looked at any further.
+func (k *kind) oldSide() *side { return k.old }
+
+func (k *kind) newSide() *side {
+	if k.stopped != "" {
+		return nil
+	}
+	return k.new
+}
+
+// point has the definitions of a release name a webhook, or nobody if it is nil.
+func (a *api) point(ctx context.Context, kinds []*kind, of func(*kind) *side, client *apiextensionsv1.WebhookClientConfig) error {
 	for _, k := range kinds {
-		s := k.old
-		if isNew {
-			s = k.new
-		}
-		if !s.converts() || isNew && k.stopped != "" {
-			continue
-		}
-		if err := l.put(ctx, k, s, client); err != nil {
-			return fmt.Errorf("the webhook of %s: %w", k.name, err)
+		if s := of(k); s != nil && s.converts() {
+			if err := a.put(ctx, k, s, client); err != nil {
+				return fmt.Errorf("the webhook of %s: %w", k.name, err)
+			}
 		}
 	}
 	return nil
@@ -124,12 +129,12 @@ func (l *leg) point(ctx context.Context, kinds []*kind, isNew bool, client *apie
 
 // Bring brings the definitions of a release and objects into a cluster, as a rehearsal does in the beginning. It returns how many objects
 // there are then.
-func Bring(ctx context.Context, p *Plan, api cluster.Cluster, release Release, objects *Objects) (int, error) {
+func Bring(ctx context.Context, p *Plan, c cluster.Cluster, release Release, objects *Objects) (int, error) {
 	l, err := newLeg(p, release, release, objects, "", false) //nolint:contextcheck // definitions are validated without waiting for anything
 	if err != nil {
 		return 0, err
 	}
-	if err := l.connect(api); err != nil {
+	if l.api, err = connect(c); err != nil {
 		return 0, err
 	}
 	for _, k := range l.kinds {
@@ -190,7 +195,7 @@ func (l *leg) bringObjects(ctx context.Context) error {
 		k.stored[e.version]++
 	}
 	if cut > 0 {
-		l.note("%d objects were brought in without owner references to objects that are not among them: the garbage collector of this cluster would delete them", cut)
+		l.record.note("%d objects were brought in without owner references to objects that are not among them: the garbage collector of this cluster would delete them", cut)
 	}
 	return nil
 }
@@ -217,9 +222,9 @@ func (l *leg) namespaces(ctx context.Context) error {
 }
 
 // collects reports whether the cluster collects garbage.
-func (l *leg) collects(ctx context.Context) bool {
+func (a *api) collects(ctx context.Context) bool {
 	leases := schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
-	_, err := l.objects.Resource(leases).Namespace(metav1.NamespaceSystem).Get(ctx, "kube-controller-manager", metav1.GetOptions{})
+	_, err := a.objects.Resource(leases).Namespace(metav1.NamespaceSystem).Get(ctx, "kube-controller-manager", metav1.GetOptions{})
 	return err == nil
 }
 
@@ -275,18 +280,11 @@ func (l *leg) open(ctx context.Context, k *kind) error {
 	if k.objects == 0 {
 		return nil
 	}
-	if l.converts(k.old, l.oldHook) {
-		return l.baseline(ctx, k, k.old.served(), true)
-	}
-	l.record.skip(requirement.UpgradeObjectsReadable, k, false, "nothing is known that converts the objects of the old release; give its webhook")
-	l.note("the objects of %s were read before the upgrade only at the version that they are stored at, since the webhook of the old release was not given", k.name)
-	return l.baseline(ctx, k, slices.DeleteFunc(k.old.served(), func(version string) bool { return version != k.old.storage() }), false)
+	return l.baseline(ctx, k)
 }
 
 // converts reports whether what a release stores can be read at all versions.
-func (*leg) converts(s *side, h hook) bool {
-	return !s.converts() || h.running != nil
-}
+func (h hook) converts(s *side) bool { return !s.converts() || h.running != nil }
 
 // settle writes objects at the storage version that are not known to be stored at another.
 func (l *leg) settle(ctx context.Context, k *kind) error {
@@ -302,8 +300,8 @@ func (l *leg) settle(ctx context.Context, k *kind) error {
 	if len(left) == 0 {
 		return l.union(ctx, k)
 	}
-	if !l.converts(k.old, l.oldHook) || len(served) == 0 {
-		l.note("%d objects of %s are stored at the version that they were given at, which is not the storage version %s, since nothing converts them", len(left), k.name, storage)
+	if !l.oldHook.converts(k.old) || len(served) == 0 {
+		l.record.note("%d objects of %s are stored at the version that they were given at, which is not the storage version %s, since nothing converts them", len(left), k.name, storage)
 		return l.union(ctx, k)
 	}
 	failures, err := l.each(ctx, left, func(ctx context.Context, object string) (func() error, error) {
@@ -327,7 +325,7 @@ func (l *leg) settle(ctx context.Context, k *kind) error {
 		return err
 	}
 	if len(failures) > 0 {
-		l.note("%d objects of %s could not be brought to the storage version %s, such as %s: %s", len(failures), k.name, storage, failures[0].object, said(failures[0].err))
+		l.record.note("%d objects of %s could not be brought to the storage version %s, such as %s: %s", len(failures), k.name, storage, failures[0].object, said(failures[0].err))
 	}
 	return l.union(ctx, k)
 }
@@ -359,14 +357,22 @@ func (l *leg) union(ctx context.Context, k *kind) error {
 	}
 	for _, version := range k.old.stored {
 		if k.stored[version] == 0 && version != k.old.storage() {
-			l.note("status.storedVersions of %s in your cluster has %s, at which none of these objects is stored", k.name, version)
+			l.record.note("status.storedVersions of %s in your cluster has %s, at which none of these objects is stored", k.name, version)
 		}
 	}
 	return nil
 }
 
-// baseline notes what the objects show at some versions, and, if they can be converted, which cannot be read.
-func (l *leg) baseline(ctx context.Context, k *kind, versions []string, converted bool) error {
+// baseline notes what the objects show at every version, and which cannot be read. If nothing converts them, that is the one that they are
+// stored at.
+func (l *leg) baseline(ctx context.Context, k *kind) error {
+	id, versions, converted := requirement.UpgradeObjectsReadable, k.old.served(), l.oldHook.converts(k.old)
+	if !converted {
+		l.record.skip(id, k, "nothing is known that converts the objects of the old release; give its webhook")
+		l.record.note("the objects of %s were read before the upgrade only at the version that they are stored at, since the webhook of the old release was not given", k.name)
+		versions = slices.DeleteFunc(versions, func(version string) bool { return version != k.old.storage() })
+	}
+	unreadable := map[string]bool{}
 	for _, version := range versions {
 		unlisted, failures, err := l.sweep(ctx, k, version, func(object *unstructured.Unstructured) error {
 			return k.book.enter(page{before, version}, object)
@@ -377,22 +383,12 @@ func (l *leg) baseline(ctx context.Context, k *kind, versions []string, converte
 		if !converted {
 			continue
 		}
-		l.record.tried(requirement.UpgradeObjectsReadable, k, len(k.book.names))
+		l.record.tried(id, k, len(k.book.names))
+		l.record.unread(k, version, id, failures, unlisted, "even before the upgrade")
 		for _, f := range failures {
-			k.unreadable[f.object] = true
-			l.record.find(finding{
-				id: requirement.UpgradeObjectsReadable, kind: k, object: f.object, version: version,
-				message:  fmt.Sprintf("it cannot be read at %s even before the upgrade: %s", version, said(f.err)),
-				commands: []string{l.kubectlGet(k, version, f.object)},
-			})
-		}
-		if unlisted != nil && len(failures) == 0 {
-			l.record.find(finding{
-				id: requirement.UpgradeObjectsReadable, kind: k, version: version,
-				message:  fmt.Sprintf("the objects cannot be listed at %s even before the upgrade: %s", version, said(unlisted)),
-				commands: []string{l.kubectlList(k, version)},
-			})
+			unreadable[f.object] = true
 		}
 	}
+	k.unreadable = unreadable
 	return nil
 }

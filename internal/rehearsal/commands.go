@@ -23,12 +23,12 @@ func (k *kind) in(object string) string {
 }
 
 // kubectlGet is the command that reads an object.
-func (*leg) kubectlGet(k *kind, version, object string) string {
+func (k *kind) kubectlGet(version, object string) string {
 	return fmt.Sprintf("kubectl get %s %s -o yaml", k.target(version), k.in(object))
 }
 
 // kubectlList is the command that lists all objects.
-func (*leg) kubectlList(k *kind, version string) string {
+func (k *kind) kubectlList(version string) string {
 	if !k.scoped {
 		return "kubectl get " + k.target(version)
 	}
@@ -36,16 +36,16 @@ func (*leg) kubectlList(k *kind, version string) string {
 }
 
 // kubectlReplace is the command that tries to write an object as it is read.
-func (l *leg) kubectlReplace(k *kind, version, object string, options ...string) string {
-	return l.kubectlGet(k, version, object) + " | kubectl replace --dry-run=server " + strings.Join(append(options, "-f -"), " ")
+func (k *kind) kubectlReplace(version, object string, options ...string) string {
+	return k.kubectlGet(version, object) + " | kubectl replace --dry-run=server " + strings.Join(append(options, "-f -"), " ")
 }
 
 // kubectlDelete is the command that tries to delete an object.
-func (*leg) kubectlDelete(k *kind, version, object string) string {
+func (k *kind) kubectlDelete(version, object string) string {
 	return fmt.Sprintf("kubectl delete --dry-run=server %s %s", k.target(version), k.in(object))
 }
 
 // kubectlCreate is the command that tries to create an object like one that is there.
-func (*leg) kubectlCreate(k *kind, version, object string) string {
+func (k *kind) kubectlCreate(version, object string) string {
 	return fmt.Sprintf(`kubectl get %s %s -o json | jq 'del(.metadata.uid, .metadata.resourceVersion) | .metadata.name += "-again"' | kubectl create --dry-run=server -f -`, k.target(version), k.in(object))
 }

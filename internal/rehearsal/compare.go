@@ -34,7 +34,7 @@ func (l *leg) compare(k *kind, version string, object *unstructured.Unstructured
 		return true, err
 	}
 	if by := l.authors(object); len(by) > 0 {
-		l.note("objects that others (%s) wrote during the rehearsal, such as %s, were not compared", strings.Join(by, ", "), keyOf(object))
+		l.record.note("objects that others (%s) wrote during the rehearsal, such as %s, were not compared", strings.Join(by, ", "), keyOf(object))
 		return false, nil
 	}
 	for _, change := range changes(was, content(object.Object), k.old.schema(version), c.now.schema(version)) {
@@ -45,7 +45,7 @@ func (l *leg) compare(k *kind, version string, object *unstructured.Unstructured
 			id: c.content, kind: k, object: keyOf(object), version: version, field: change.Path, effect: change.effect, lacking: change.lacking,
 			before: shown(change.Before, change.Added), after: shown(change.After, change.After == nil),
 			message:  fmt.Sprintf("read at %s %s: %s", version, c.did, change.Loss),
-			commands: []string{l.kubectlGet(k, version, keyOf(object))},
+			commands: []string{k.kubectlGet(version, keyOf(object))},
 		}
 		here := written{k, change.Path, f.object}
 		if c.now == k.new && change.effect != "added" && !change.lacking && l.record.pruned[here] {

@@ -21,7 +21,7 @@ func (l *leg) drop(ctx context.Context) error {
 	var names []string
 	for _, k := range l.going() {
 		if len(k.dropped()) == 0 {
-			l.record.skip(requirement.UpgradeDropSafe, k, true, "the new definition has all versions of the old one")
+			l.record.spare(requirement.UpgradeDropSafe, k, "the new definition has all versions of the old one")
 			continue
 		}
 		names = append(names, k.name)
@@ -46,7 +46,7 @@ func (l *leg) drop(ctx context.Context) error {
 		l.record.tried(requirement.UpgradeDropSafe, k, k.objects)
 		for _, version := range k.dropped() {
 			if v := inventory.Definitions[i].Version(version); v != nil {
-				l.droppable(k, version, storage.Judge(inventory, inventory.Definitions[i], v, false))
+				l.record.droppable(k, version, storage.Judge(inventory, inventory.Definitions[i], v, false))
 			}
 		}
 	}
@@ -59,14 +59,14 @@ func (k *kind) dropped() []string {
 }
 
 // droppable notes what still needs a version. That status.storedVersions has it is left to the API server, which refuses the definition.
-func (l *leg) droppable(k *kind, version string, verdict storage.Removal) {
+func (r *record) droppable(k *kind, version string, verdict storage.Removal) {
 	for _, f := range verdict.Findings {
 		skipped := []requirement.ID{requirement.StorageDropStorageVersion, requirement.StorageDropStoredVersions, requirement.StorageDropRequests}
 		if f.Answer == storage.Safe || slices.Contains(skipped, f.Requirement) {
 			continue
 		}
 		if f.Answer == storage.CannotTell {
-			l.note("%s: %s", k.name, f.Text)
+			r.note("%s: %s", k.name, f.Text)
 			continue
 		}
 		for _, blocker := range f.First {
@@ -80,9 +80,9 @@ func (l *leg) droppable(k *kind, version string, verdict storage.Removal) {
 			if blocker.Mend != "" {
 				found.commands = append(found.commands, blocker.Mend)
 			}
-			l.record.find(found)
+			r.find(found)
 		}
-		l.record.more(requirement.UpgradeDropSafe, k, version, string(f.Requirement), int(f.Count))
+		r.more(requirement.UpgradeDropSafe, k, version, string(f.Requirement), int(f.Count))
 	}
 }
 
@@ -136,7 +136,7 @@ func (l *leg) defineOne(ctx context.Context, k *kind) error {
 			return err
 		}
 	}
-	l.stop(k, requirement.UpgradeDefinitionsAccepted)
+	l.record.stop(k, requirement.UpgradeDefinitionsAccepted)
 	return nil
 }
 
@@ -150,7 +150,7 @@ func (l *leg) anotherWay(ctx context.Context, k *kind, refused error) error {
 		k.way = way
 		err := l.put(ctx, k, k.new, l.oldHook.client)
 		if err == nil {
-			l.note("%s of the new definition %s fails, so it is installed by %s: %s", usual.command(), k.name, way.command(), said(refused))
+			l.record.note("%s of the new definition %s fails, so it is installed by %s: %s", usual.command(), k.name, way.command(), said(refused))
 			return nil
 		}
 		if !isRefusal(err) {
@@ -182,7 +182,7 @@ func (l *leg) mend(ctx context.Context, k *kind, with *apiextensionsv1.WebhookCl
 	if !k.new.has(to) {
 		i := slices.IndexFunc(k.old.served(), k.new.has)
 		if i < 0 {
-			l.note("%s: the new definition has none of the versions that the old one serves, so its objects cannot be migrated; a release in between that serves versions of both is missing", k.name)
+			l.record.note("%s: the new definition has none of the versions that the old one serves, so its objects cannot be migrated; a release in between that serves versions of both is missing", k.name)
 			return false, nil
 		}
 		to = k.old.served()[i]
@@ -201,7 +201,7 @@ func (l *leg) mend(ctx context.Context, k *kind, with *apiextensionsv1.WebhookCl
 	}
 	result, err := migrate.Run(ctx, l.config, k.name, migrate.Options{Steps: []migrate.Step{migrate.Objects, migrate.ManagedFields, migrate.StoredVersions}})
 	if incomplete := (*migrate.IncompleteError)(nil); errors.As(err, &incomplete) {
-		l.note("%s: to go on, its objects had to be migrated to %s under the old definition, but could not be: %v%s", k.name, to, err, firstRefusal(result))
+		l.record.note("%s: to go on, its objects had to be migrated to %s under the old definition, but could not be: %v%s", k.name, to, err, firstRefusal(result))
 		return false, nil
 	}
 	if err != nil {
@@ -212,7 +212,7 @@ func (l *leg) mend(ctx context.Context, k *kind, with *apiextensionsv1.WebhookCl
 		return false, nil
 	}
 	if err == nil {
-		l.note("%s: to go on, its objects were migrated to %s under the old definition, by crdconform storage migrate, after which the new definition was accepted", k.name, to)
+		l.record.note("%s: to go on, its objects were migrated to %s under the old definition, by crdconform storage migrate, after which the new definition was accepted", k.name, to)
 	}
 	return err == nil, err
 }
@@ -245,11 +245,11 @@ func (l *leg) newWebhookFirst(ctx context.Context) error {
 	kinds := slices.DeleteFunc(l.going(), func(k *kind) bool {
 		switch {
 		case l.newHook.build == nil:
-			l.record.skip(id, k, true, "the new release has no webhook")
+			l.record.spare(id, k, "the new release has no webhook")
 		case !k.old.converts():
-			l.record.skip(id, k, true, "no webhook converts objects of the old definition")
+			l.record.spare(id, k, "no webhook converts objects of the old definition")
 		case !k.new.converts():
-			l.record.skip(id, k, true, "no webhook converts objects of the new definition")
+			l.record.spare(id, k, "no webhook converts objects of the new definition")
 		default:
 			return k.objects == 0
 		}
@@ -258,7 +258,7 @@ func (l *leg) newWebhookFirst(ctx context.Context) error {
 	if len(kinds) == 0 || !l.record.selects(id) {
 		return nil
 	}
-	err := l.startHook(ctx, &l.newHook, func(client apiextensionsv1.WebhookClientConfig) error { return l.point(ctx, kinds, false, &client) })
+	err := l.startHook(ctx, &l.newHook, func(client apiextensionsv1.WebhookClientConfig) error { return l.point(ctx, kinds, (*kind).oldSide, &client) })
 	if err != nil && !l.newHook.build.Starts() {
 		return unreachable(err)
 	}
@@ -281,7 +281,7 @@ func (l *leg) newWebhookFirst(ctx context.Context) error {
 			return err
 		}
 	}
-	return l.point(ctx, kinds, false, l.oldHook.client)
+	return l.point(ctx, kinds, (*kind).oldSide, l.oldHook.client)
 }
 
 // unreachable is that nothing can be judged, since a webhook that is said to run cannot be reached.
@@ -302,26 +302,26 @@ func (l *leg) as(ctx context.Context, k *kind, s *side, versions []string, id re
 			return err
 		}
 		l.record.tried(id, k, len(k.book.names))
-		l.unread(k, version, id, failures, unlisted, did)
+		l.record.unread(k, version, id, failures, unlisted, did)
 	}
 	return nil
 }
 
 // unread notes what cannot be read, but for what could not be read before the upgrade either.
-func (l *leg) unread(k *kind, version string, id requirement.ID, failures []failure, unlisted error, did string) {
+func (r *record) unread(k *kind, version string, id requirement.ID, failures []failure, unlisted error, did string) {
 	fresh := slices.DeleteFunc(slices.Clone(failures), func(f failure) bool {
 		return k.unreadable[f.object]
 	})
 	for _, f := range fresh {
-		l.record.find(finding{
+		r.find(finding{
 			id: id, kind: k, object: f.object, version: version, message: fmt.Sprintf("it cannot be read at %s %s: %s", version, did, said(f.err)),
-			commands: []string{l.kubectlGet(k, version, f.object)},
+			commands: []string{k.kubectlGet(version, f.object)},
 		})
 	}
 	if unlisted != nil && len(failures) == 0 {
-		l.record.find(finding{
+		r.find(finding{
 			id: id, kind: k, version: version, message: fmt.Sprintf("the objects cannot be listed at %s %s: %s", version, did, said(unlisted)),
-			commands: []string{l.kubectlList(k, version)},
+			commands: []string{k.kubectlList(version)},
 		})
 	}
 }

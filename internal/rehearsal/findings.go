@@ -81,6 +81,7 @@ type record struct {
 	unwritable map[written]bool // at a version
 	pruned     map[written]bool // at a path, in the place of a version
 	steps      []reports.LegStep
+	notes      []string
 }
 
 // written is an object that cannot be written at a version.
@@ -109,11 +110,11 @@ type judged struct {
 	step       string
 }
 
-func newRecord(subject string, kinds []*kind, selects func(requirement.ID) bool) *record {
+func newRecord(kinds []*kind, selects func(requirement.ID) bool) *record {
 	if selects == nil {
 		selects = func(requirement.ID) bool { return true }
 	}
-	return &record{subject: subject, selects: selects, kinds: kinds, judged: map[at]*judged{}, known: map[string]*cause{}, stepping: map[at]*judged{}, unwritable: map[written]bool{}, pruned: map[written]bool{}}
+	return &record{selects: selects, kinds: kinds, judged: map[at]*judged{}, known: map[string]*cause{}, stepping: map[at]*judged{}, unwritable: map[written]bool{}, pruned: map[written]bool{}}
 }
 
 func of(all map[at]*judged, a at) *judged {
@@ -140,9 +141,28 @@ func (r *record) tried(id requirement.ID, k *kind, objects int) {
 	r.each(id, k, func(j *judged) { j.tried = max(j.tried, objects) })
 }
 
-// skip notes why a requirement is not judged. It is immaterial if that says nothing about the release.
-func (r *record) skip(id requirement.ID, k *kind, immaterial bool, format string, arguments ...any) {
-	why := fmt.Sprintf(format, arguments...)
+// note adds a note, once.
+func (r *record) note(format string, arguments ...any) {
+	text := fmt.Sprintf(format, arguments...)
+	if r.subject != "" {
+		text = r.subject + ": " + text
+	}
+	if !slices.Contains(r.notes, text) {
+		r.notes = append(r.notes, text)
+	}
+}
+
+// skip notes why a requirement is not judged although it would say something about the release.
+func (r *record) skip(id requirement.ID, k *kind, format string, arguments ...any) {
+	r.unjudged(id, k, fmt.Sprintf(format, arguments...), false)
+}
+
+// spare notes why there is nothing to judge, which says nothing about the release.
+func (r *record) spare(id requirement.ID, k *kind, format string, arguments ...any) {
+	r.unjudged(id, k, fmt.Sprintf(format, arguments...), true)
+}
+
+func (r *record) unjudged(id requirement.ID, k *kind, why string, immaterial bool) {
 	r.each(id, k, func(j *judged) {
 		if j.skipped == "" {
 			j.skipped, j.immaterial = why, immaterial
@@ -171,10 +191,10 @@ func (r *record) errored(id requirement.ID, k *kind, err error) {
 }
 
 // skipAll notes why nothing is judged that was not judged yet.
-func (r *record) skipAll(why string, immaterial bool) {
+func (r *record) skipAll(why string) {
 	for _, id := range IDs() {
 		for _, k := range r.about(id) {
-			r.skip(id, k, immaterial, "%s", why)
+			r.skip(id, k, "%s", why)
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -62,6 +61,7 @@ func titleOf(step string) string {
 // leg is the upgrade from one release to another.
 type leg struct {
 	*Plan
+	*api
 
 	from, to Release
 	carries  bool // the objects go on to another release
@@ -70,19 +70,21 @@ type leg struct {
 	sources  *Objects // that are brought in
 	carried  *Objects // as they are stored after the upgrade; nil if it did not get so far
 	began    time.Time
-	notes    []string
 	back     []string // whether the old release can be put back, in sentences
 
-	api       cluster.Cluster
-	storage   Storage
-	config    *rest.Config
-	objects   dynamic.Interface
-	discovery discovery.DiscoveryInterface
-	rest      rest.Interface
-	install   *installer
-	oldHook   hook
-	newHook   hook
-	broken    bool // the new webhook does not start
+	oldHook hook
+	newHook hook
+	broken  bool // the new webhook does not start
+}
+
+// api is the API server of a rehearsal. It reads and writes what is there, and judges nothing.
+type api struct {
+	cluster cluster.Cluster
+	storage Storage
+	config  *rest.Config
+	objects dynamic.Interface
+	rest    rest.Interface
+	install *installer
 }
 
 // hook is a build of a webhook, and where it is while it runs.
@@ -125,22 +127,23 @@ func newLeg(p *Plan, from, to Release, objects *Objects, subject string, carries
 	if err != nil {
 		return nil, err
 	}
+	l.record = newRecord(l.upgraded(), p.Selects)
 	for i, k := range l.kinds {
 		k.index = i
 		if objects != nil && len(objects.Stored[k.name]) > 0 && k.old != nil {
 			k.old.stored = objects.Stored[k.name]
 		}
 		if k.new == nil {
-			l.note("%s is not among the new definitions, so it stays as it is: installing a release removes no definition", k.name)
+			l.record.note("%s is not among the new definitions, so it stays as it is: installing a release removes no definition", k.name)
 		}
 		for _, s := range []*side{k.old, k.new} {
 			if s != nil && s.why != nil {
-				l.note("what the schemas of %s say is not known, so nothing is judged by them: %v", k.name, s.why)
+				l.record.note("what the schemas of %s say is not known, so nothing is judged by them: %v", k.name, s.why)
 				break
 			}
 		}
 	}
-	l.record = newRecord(subject, l.upgraded(), p.Selects)
+	l.record.subject = subject
 	return l, nil
 }
 
@@ -154,20 +157,10 @@ func (l *leg) going() []*kind {
 	return slices.DeleteFunc(slices.Clone(l.kinds), func(k *kind) bool { return k.old == nil || k.new == nil || k.stopped != "" })
 }
 
-func (l *leg) note(format string, arguments ...any) {
-	text := fmt.Sprintf(format, arguments...)
-	if l.record != nil && l.record.subject != "" {
-		text = l.record.subject + ": " + text
-	}
-	if !slices.Contains(l.notes, text) {
-		l.notes = append(l.notes, text)
-	}
-}
-
 // run takes the steps.
-func (l *leg) run(ctx context.Context, api cluster.Cluster) (err error) {
+func (l *leg) run(ctx context.Context, c cluster.Cluster) (err error) {
 	l.began = time.Now()
-	if err = l.connect(api); err != nil {
+	if l.api, err = connect(c); err != nil {
 		return err
 	}
 	defer func() {
@@ -223,34 +216,35 @@ func (l *leg) run(ctx context.Context, api cluster.Cluster) (err error) {
 	return nil
 }
 
-func (l *leg) connect(api cluster.Cluster) error {
-	storage, able := api.(Storage)
+// connect returns the API server of a cluster.
+func connect(c cluster.Cluster) (*api, error) {
+	storage, able := c.(Storage)
 	if !able {
-		return fmt.Errorf("a cluster of the kind %s gives no access to what it stores, so objects cannot be brought in as they are; use an embedded one, envtest or kind", api.Name())
+		return nil, fmt.Errorf("a cluster of the kind %s gives no access to what it stores, so objects cannot be brought in as they are; use an embedded one, envtest or kind", c.Name())
 	}
-	l.api, l.storage, l.config = api, storage, api.Config()
-	l.config.QPS, l.config.WarningHandler = -1, rest.NoWarnings{}
-	clients, err := kube.Connect(l.config)
+	a := &api{cluster: c, storage: storage, config: c.Config()}
+	a.config.QPS, a.config.WarningHandler = -1, rest.NoWarnings{}
+	clients, err := kube.Connect(a.config)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	l.objects, l.discovery, l.rest = clients.Objects, clients.Discovery, clients.Discovery.RESTClient()
-	l.install = &installer{Definitions: clients.Definitions, crds: l.objects.Resource(definitionsResource()), storage: storage}
-	return nil
+	a.objects, a.rest = clients.Objects, clients.Discovery.RESTClient()
+	a.install = &installer{Definitions: clients.Definitions, crds: a.objects.Resource(definitionsResource()), storage: storage}
+	return a, nil
 }
 
 // resource returns a client for the objects of a definition at a version, in all namespaces.
-func (l *leg) resource(k *kind, version string) dynamic.NamespaceableResourceInterface {
-	return l.objects.Resource(schema.GroupVersionResource{Group: k.group, Version: version, Resource: k.plural})
+func (a *api) resource(k *kind, version string) dynamic.NamespaceableResourceInterface {
+	return a.objects.Resource(schema.GroupVersionResource{Group: k.group, Version: version, Resource: k.plural})
 }
 
 // at returns a client for the objects beside one.
-func (l *leg) at(k *kind, version, object string) (dynamic.ResourceInterface, string) {
+func (a *api) at(k *kind, version, object string) (dynamic.ResourceInterface, string) {
 	namespace, name := kube.SplitKey(object)
 	if !k.scoped {
-		return l.resource(k, version), name
+		return a.resource(k, version), name
 	}
-	return l.resource(k, version).Namespace(namespace), name
+	return a.resource(k, version).Namespace(namespace), name
 }
 
 // stop stops a webhook.
@@ -268,11 +262,11 @@ func (h *hook) stop(ctx context.Context) error {
 const stopTimeout = time.Minute
 
 // start starts a webhook. The function is called when it is known how definitions refer to it.
-func (l *leg) startHook(ctx context.Context, h *hook, at func(apiextensionsv1.WebhookClientConfig) error) error {
+func (a *api) startHook(ctx context.Context, h *hook, at func(apiextensionsv1.WebhookClientConfig) error) error {
 	if h.running != nil {
 		return at(*h.client)
 	}
-	running, err := h.build.Start(ctx, l.api, func(client apiextensionsv1.WebhookClientConfig) error {
+	running, err := h.build.Start(ctx, a.cluster, func(client apiextensionsv1.WebhookClientConfig) error {
 		h.client = &client
 		return at(client)
 	})
@@ -291,7 +285,7 @@ func nowhere() apiextensionsv1.WebhookClientConfig {
 }
 
 // manifestOf returns a manifest of a definition, converted by a webhook if it is to be, with a column by which it is recognised.
-func (l *leg) manifestOf(s *side, client *apiextensionsv1.WebhookClientConfig) (map[string]any, string, error) {
+func (a *api) manifestOf(s *side, client *apiextensionsv1.WebhookClientConfig) (map[string]any, string, error) {
 	manifest := runtime.DeepCopyJSON(s.manifest)
 	if s.converts() {
 		if client == nil {
@@ -303,23 +297,23 @@ func (l *leg) manifestOf(s *side, client *apiextensionsv1.WebhookClientConfig) (
 			return nil, "", err
 		}
 	}
-	return manifest, l.install.column(manifest), nil
+	return manifest, a.install.column(manifest), nil
 }
 
 // put installs a definition over what is there, and waits until it is served.
-func (l *leg) put(ctx context.Context, k *kind, s *side, client *apiextensionsv1.WebhookClientConfig) error {
-	manifest, column, err := l.manifestOf(s, client)
+func (a *api) put(ctx context.Context, k *kind, s *side, client *apiextensionsv1.WebhookClientConfig) error {
+	manifest, column, err := a.manifestOf(s, client)
 	if err != nil {
 		return err
 	}
-	return l.putManifest(ctx, k, s, manifest, column)
+	return a.putManifest(ctx, k, s, manifest, column)
 }
 
-func (l *leg) putManifest(ctx context.Context, k *kind, s *side, manifest map[string]any, column string) error {
-	if err := l.install.put(ctx, k.way, manifest); err != nil {
+func (a *api) putManifest(ctx context.Context, k *kind, s *side, manifest map[string]any, column string) error {
+	if err := a.install.put(ctx, k.way, manifest); err != nil {
 		return &refusedError{err}
 	}
-	return l.install.effective(ctx, s, column)
+	return a.install.effective(ctx, s, column)
 }
 
 // refusedError is what the API server says of a definition.
@@ -343,15 +337,15 @@ func (l *leg) conclude(ctx context.Context, o *Outcome) {
 	}
 	o.Legs = append(o.Legs, leg)
 	o.Results = append(o.Results, l.record.results(unjudged)...)
-	o.Notes = append(o.Notes, l.notes...)
+	o.Notes = append(o.Notes, l.record.notes...)
 }
 
 // stop keeps a definition from being looked at any further, because of a requirement.
-func (l *leg) stop(k *kind, because requirement.ID) {
+func (r *record) stop(k *kind, because requirement.ID) {
 	k.stopped = because
 	for _, id := range IDs() {
-		if l.record.judged[at{id, k}] == nil && id.Area() == Area && id != requirement.UpgradeWebhookStarts {
-			l.record.blocked(id, k, because)
+		if r.judged[at{id, k}] == nil && id.Area() == Area && id != requirement.UpgradeWebhookStarts {
+			r.blocked(id, k, because)
 		}
 	}
 }

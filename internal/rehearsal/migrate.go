@@ -25,7 +25,7 @@ func (l *leg) migrate(ctx context.Context) error {
 		case err != nil:
 			return err
 		case elsewhere == 0:
-			l.record.skip(id, k, true, "all objects are stored at the storage version %s", k.new.storage())
+			l.record.spare(id, k, "all objects are stored at the storage version %s", k.new.storage())
 			continue
 		case l.record.broken(requirement.UpgradeReadGet, k):
 			l.record.blocked(id, k, requirement.UpgradeReadGet)
@@ -41,9 +41,9 @@ func (l *leg) migrate(ctx context.Context) error {
 }
 
 // elsewhere returns how many objects are not stored at the storage version.
-func (l *leg) elsewhere(ctx context.Context, k *kind) (int, error) {
+func (a *api) elsewhere(ctx context.Context, k *kind) (int, error) {
 	n := 0
-	err := l.storage.EachStored(ctx, k.group, k.plural, func(stored cluster.Stored) {
+	err := a.storage.EachStored(ctx, k.group, k.plural, func(stored cluster.Stored) {
 		if versionOf(stored.Data) != k.new.storage() {
 			n++
 		}
@@ -110,7 +110,7 @@ func (l *leg) proveMigration(ctx context.Context, k *kind) error {
 		l.record.find(finding{id: id, kind: k, version: k.new.storage(), message: "the migration is not complete: " + failed.Error(), commands: commands})
 	}
 	for _, one := range result.Orphans {
-		l.note("%s: %s owned %s at %s, which nobody owns after the migration: %d objects, such as %s", k.name, one.Manager, strings.Join(one.Fields, ", "), one.Version, one.Objects, one.Example)
+		l.record.note("%s: %s owned %s at %s, which nobody owns after the migration: %d objects, such as %s", k.name, one.Manager, strings.Join(one.Fields, ", "), one.Version, one.Objects, one.Example)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ type failure struct {
 
 // sweep reads all objects of a definition at a version: by a list, or one by one if the list fails. What reads an object calls visit, one
 // call at a time. It returns why the list failed, and the objects that cannot be read.
-func (l *leg) sweep(ctx context.Context, k *kind, version string, visit func(*unstructured.Unstructured) error) (unlisted error, failures []failure, err error) {
+func (a *api) sweep(ctx context.Context, k *kind, version string, visit func(*unstructured.Unstructured) error) (unlisted error, failures []failure, err error) {
 	seen := make([]bool, len(k.book.names))
 	mark := func(object *unstructured.Unstructured) error {
 		if id, known := k.book.ids[keyOf(object)]; known {
@@ -48,7 +48,7 @@ func (l *leg) sweep(ctx context.Context, k *kind, version string, visit func(*un
 		}
 		return visit(object)
 	}
-	if unlisted, err = l.list(ctx, k, version, mark); err != nil || unlisted == nil {
+	if unlisted, err = a.list(ctx, k, version, mark); err != nil || unlisted == nil {
 		return nil, nil, err
 	}
 	var left []string
@@ -57,8 +57,8 @@ func (l *leg) sweep(ctx context.Context, k *kind, version string, visit func(*un
 			left = append(left, name)
 		}
 	}
-	failures, err = l.each(ctx, left, func(ctx context.Context, object string) (func() error, error) {
-		at, name := l.at(k, version, object)
+	failures, err = a.each(ctx, left, func(ctx context.Context, object string) (func() error, error) {
+		at, name := a.at(k, version, object)
 		got, unread := at.Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(unread) {
 			return nil, nil //nolint:nilnil // somebody deleted it
@@ -73,8 +73,8 @@ func (l *leg) sweep(ctx context.Context, k *kind, version string, visit func(*un
 
 // list reads all objects page by page. It returns what the API server says if that is about what is stored, and everything else as an
 // error.
-func (l *leg) list(ctx context.Context, k *kind, version string, visit func(*unstructured.Unstructured) error) (unlisted, err error) {
-	return l.pages(ctx, k, version, func(objects []unstructured.Unstructured) error {
+func (a *api) list(ctx context.Context, k *kind, version string, visit func(*unstructured.Unstructured) error) (unlisted, err error) {
+	return a.pages(ctx, k, version, func(objects []unstructured.Unstructured) error {
 		for i := range objects {
 			if err := visit(&objects[i]); err != nil {
 				return err
@@ -84,8 +84,8 @@ func (l *leg) list(ctx context.Context, k *kind, version string, visit func(*uns
 	})
 }
 
-func (l *leg) pages(ctx context.Context, k *kind, version string, visit func([]unstructured.Unstructured) error) (unlisted, err error) {
-	all := kube.Pager[*unstructured.UnstructuredList]{List: l.resource(k, version).List, Options: metav1.ListOptions{Limit: pageSize}}
+func (a *api) pages(ctx context.Context, k *kind, version string, visit func([]unstructured.Unstructured) error) (unlisted, err error) {
+	all := kube.Pager[*unstructured.UnstructuredList]{List: a.resource(k, version).List, Options: metav1.ListOptions{Limit: pageSize}}
 	for {
 		page, more, err := all.Next(ctx)
 		switch {
@@ -106,12 +106,12 @@ func (l *leg) pages(ctx context.Context, k *kind, version string, visit func([]u
 
 // batches reads some objects at a version, and calls visit with a page of them at a time. Those that cannot be listed are read one by one,
 // and those that cannot be read are left out.
-func (l *leg) batches(ctx context.Context, k *kind, version string, objects []string, visit func([]*unstructured.Unstructured) error) error {
+func (a *api) batches(ctx context.Context, k *kind, version string, objects []string, visit func([]*unstructured.Unstructured) error) error {
 	left := make(map[string]struct{}, len(objects))
 	for _, object := range objects {
 		left[object] = struct{}{}
 	}
-	_, err := l.pages(ctx, k, version, func(page []unstructured.Unstructured) error {
+	_, err := a.pages(ctx, k, version, func(page []unstructured.Unstructured) error {
 		var wanted []*unstructured.Unstructured
 		for i := range page {
 			if _, is := left[keyOf(&page[i])]; is {
@@ -126,8 +126,8 @@ func (l *leg) batches(ctx context.Context, k *kind, version string, objects []st
 	}
 	for names := range slices.Chunk(slices.Sorted(maps.Keys(left)), pageSize) {
 		var read []*unstructured.Unstructured
-		_, err := l.each(ctx, names, func(ctx context.Context, object string) (func() error, error) {
-			at, name := l.at(k, version, object)
+		_, err := a.each(ctx, names, func(ctx context.Context, object string) (func() error, error) {
+			at, name := a.at(k, version, object)
 			got, err := at.Get(ctx, name, metav1.GetOptions{})
 			if err != nil && isAbout(err) {
 				return nil, nil //nolint:nilnil // that is about reading
@@ -181,7 +181,7 @@ func isUnreached(err error) bool {
 }
 
 // each asks about objects by their names, as every does.
-func (l *leg) each(ctx context.Context, objects []string, ask func(ctx context.Context, object string) (func() error, error)) ([]failure, error) {
+func (a *api) each(ctx context.Context, objects []string, ask func(ctx context.Context, object string) (func() error, error)) ([]failure, error) {
 	return every(ctx, objects, func(object string) string { return object }, ask)
 }
 
@@ -258,10 +258,10 @@ send:
 }
 
 // get reads objects one by one, and returns those that cannot be read.
-func (l *leg) get(ctx context.Context, k *kind, version string) ([]failure, error) {
-	return l.each(ctx, k.book.names, func(ctx context.Context, object string) (func() error, error) {
+func (a *api) get(ctx context.Context, k *kind, version string) ([]failure, error) {
+	return a.each(ctx, k.book.names, func(ctx context.Context, object string) (func() error, error) {
 		namespace, name := kube.SplitKey(object)
-		err := l.rest.Get().AbsPath(kube.Resource{Group: k.group, Plural: k.plural, Namespace: namespace}.Path(version, name)).Do(ctx).Error()
+		err := a.rest.Get().AbsPath(kube.Resource{Group: k.group, Plural: k.plural, Namespace: namespace}.Path(version, name)).Do(ctx).Error()
 		if apierrors.IsNotFound(err) {
 			return nil, nil //nolint:nilnil // somebody deleted it
 		}
@@ -279,11 +279,11 @@ const (
 
 // watch watches from the beginning, until all objects were shown. It returns those that were not, and what the watch ended with if
 // it ended with an error.
-func (l *leg) watch(ctx context.Context, k *kind, version string) (missing []string, ended, err error) {
+func (a *api) watch(ctx context.Context, k *kind, version string) (missing []string, ended, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	end := int64(watchEnd)
-	w, err := l.resource(k, version).Watch(ctx, metav1.ListOptions{TimeoutSeconds: &end})
+	w, err := a.resource(k, version).Watch(ctx, metav1.ListOptions{TimeoutSeconds: &end})
 	if isAbout(err) {
 		return k.book.names, err, nil
 	}

@@ -192,7 +192,7 @@ func (p *Plan) leg(ctx context.Context, o *Outcome, from, to Release, objects *O
 		return nil, err
 	}
 	if objects == nil {
-		l.record.skipAll(fmt.Sprintf("the upgrade to %s did not get far enough to leave objects for the next one", from.Name), false)
+		l.record.skipAll(fmt.Sprintf("the upgrade to %s did not get far enough to leave objects for the next one", from.Name))
 		l.conclude(ctx, o)
 		return nil, nil //nolint:nilnil // the next upgrade cannot be rehearsed either
 	}

@@ -27,13 +27,13 @@ func (l *leg) oldWebhookStill(ctx context.Context) error {
 		case k.objects == 0:
 			continue
 		case !k.old.converts():
-			l.record.skip(id, k, true, "no webhook converts objects of the old definition")
+			l.record.spare(id, k, "no webhook converts objects of the old definition")
 			continue
 		case !k.new.converts():
-			l.record.skip(id, k, true, "no webhook converts objects of the new definition")
+			l.record.spare(id, k, "no webhook converts objects of the new definition")
 			continue
 		case l.oldHook.running == nil:
-			l.record.skip(id, k, false, "the old webhook was not given")
+			l.record.skip(id, k, "the old webhook was not given")
 			continue
 		case !l.record.selects(id):
 			continue
@@ -72,7 +72,7 @@ func (l *leg) oldWrites(ctx context.Context, k *kind, version, did string) error
 			id: requirement.UpgradeWebhookOldBuild, kind: k, object: f.object, version: version,
 			message: fmt.Sprintf("it cannot be written at %s %s, whose storage version is %s: %s; until all pods are of the new release, every write fails: serve the new version in one release, and store at it from the next on",
 				version, did, k.new.storage(), said(f.err)),
-			commands: []string{l.kubectlReplace(k, version, f.object)},
+			commands: []string{k.kubectlReplace(version, f.object)},
 		})
 	}
 	return err
@@ -85,10 +85,10 @@ func (l *leg) start(ctx context.Context) error {
 	kinds := slices.DeleteFunc(l.upgraded(), func(k *kind) bool { return !k.new.converts() || k.stopped != "" })
 	switch {
 	case len(kinds) == 0:
-		l.record.skip(id, nil, true, "no webhook converts objects of any new definition that could be installed")
+		l.record.spare(id, nil, "no webhook converts objects of any new definition that could be installed")
 		return nil
 	case l.newHook.build == nil:
-		l.record.skip(id, nil, false, "the new webhook was not given")
+		l.record.skip(id, nil, "the new webhook was not given")
 		l.broken = true
 		return nil
 	}
@@ -102,7 +102,7 @@ func (l *leg) start(ctx context.Context) error {
 			return err
 		}
 	}
-	point := func(client apiextensionsv1.WebhookClientConfig) error { return l.point(ctx, kinds, true, &client) }
+	point := func(client apiextensionsv1.WebhookClientConfig) error { return l.point(ctx, kinds, (*kind).newSide, &client) }
 	err := l.startHook(ctx, &l.newHook, point)
 	if err == nil && l.newHook.build.Starts() {
 		err = l.serves(ctx, kinds)
@@ -115,7 +115,7 @@ func (l *leg) start(ctx context.Context) error {
 	case err != nil:
 		return l.diagnose(ctx, kinds, err)
 	case !l.newHook.build.Starts():
-		l.record.skip(id, nil, true, "the new webhook is already running, so it was not started")
+		l.record.spare(id, nil, "the new webhook is already running, so it was not started")
 	default:
 		l.record.tried(id, nil, 1)
 	}
@@ -147,18 +147,17 @@ func (l *leg) diagnose(ctx context.Context, kinds []*kind, failed error) error {
 		l.broken = true
 		l.record.find(finding{id: id, message: "the new program does not start: " + failed.Error()})
 		for _, k := range kinds {
-			l.stop(k, id)
+			l.record.stop(k, id)
 		}
 		return nil
 	}
 	message := "the new program waits for itself: it does not serve conversions before it has read its own kind, and nobody else converts the objects, which are stored at the old version. " +
 		"It starts only when nothing has to be converted. Have it serve before it lists or watches: " + failed.Error()
-	l.record.find(finding{id: id, message: message, commands: l.deadlockCommands(kinds)})
-	return l.point(ctx, kinds, true, l.newHook.client)
-}
-
-func (l *leg) deadlockCommands(kinds []*kind) []string {
-	return []string{"kubectl scale deployment --replicas=0 ...", "kubectl scale deployment --replicas=1 ...", l.kubectlList(kinds[0], kinds[0].new.storage())}
+	first := kinds[0]
+	l.record.find(finding{id: id, message: message, commands: []string{
+		"kubectl scale deployment --replicas=0 ...", "kubectl scale deployment --replicas=1 ...", first.kubectlList(first.new.storage()),
+	}})
+	return l.point(ctx, kinds, (*kind).newSide, l.newHook.client)
 }
 
 const (
@@ -224,7 +223,7 @@ func (l *leg) read(ctx context.Context) error {
 			continue
 		}
 		if l.broken && k.new.converts() {
-			l.stop(k, requirement.UpgradeWebhookStarts)
+			l.record.stop(k, requirement.UpgradeWebhookStarts)
 			continue
 		}
 		for _, version := range k.storedFirst() {
@@ -233,19 +232,19 @@ func (l *leg) read(ctx context.Context) error {
 			}
 		}
 		if !slices.ContainsFunc(k.new.served(), func(version string) bool { return k.book.has(page{before, version}) }) {
-			l.record.skip(requirement.UpgradeReadContent, k, true, "no version is served both before and after the upgrade")
-			l.record.skip(requirement.UpgradeReadPruned, k, true, "no version is served both before and after the upgrade")
+			l.record.spare(requirement.UpgradeReadContent, k, "no version is served both before and after the upgrade")
+			l.record.spare(requirement.UpgradeReadPruned, k, "no version is served both before and after the upgrade")
 		}
 		for _, id := range []requirement.ID{requirement.UpgradeWebhookOldDefinitions, requirement.UpgradeWebhookOldBuild} {
-			l.once(k, id, "the same is already reported for the new release alone", requirement.UpgradeReadGet, requirement.UpgradeReadContent, requirement.UpgradeReadPruned)
+			l.record.once(k, id, "the same is already reported for the new release alone", requirement.UpgradeReadGet, requirement.UpgradeReadContent, requirement.UpgradeReadPruned)
 		}
 	}
 	return nil
 }
 
 // once takes back what was found of a requirement if all of it was found of others as well, and says why: it is reported once.
-func (l *leg) once(k *kind, id requirement.ID, why string, others ...requirement.ID) {
-	found := l.record.findingsOf(id, k)
+func (r *record) once(k *kind, id requirement.ID, why string, others ...requirement.ID) {
+	found := r.findingsOf(id, k)
 	if len(found) == 0 {
 		return
 	}
@@ -254,7 +253,7 @@ func (l *leg) once(k *kind, id requirement.ID, why string, others ...requirement
 		same := func(other *cause) bool {
 			return other.Version == c.Version && other.place == c.place && other.effect == c.effect && (c.Field != "" || tail(other.Message) == tail(c.Message))
 		}
-		i := slices.IndexFunc(others, func(other requirement.ID) bool { return slices.ContainsFunc(l.record.findingsOf(other, k), same) })
+		i := slices.IndexFunc(others, func(other requirement.ID) bool { return slices.ContainsFunc(r.findingsOf(other, k), same) })
 		if i < 0 {
 			return
 		}
@@ -262,7 +261,7 @@ func (l *leg) once(k *kind, id requirement.ID, why string, others ...requirement
 			by = append(by, other)
 		}
 	}
-	l.record.yield(id, k, strings.Join(by, ", "), why)
+	r.yield(id, k, strings.Join(by, ", "), why)
 }
 
 // tail is what an API server says of it, behind what was done.
@@ -295,7 +294,7 @@ func (l *leg) readAt(ctx context.Context, k *kind, version string) error {
 		if was {
 			compared++
 		}
-		l.creatable(k, version, object)
+		l.record.creatable(k, version, object)
 		return k.book.enter(page{after, version}, object)
 	})
 	if err != nil {
@@ -310,7 +309,7 @@ func (l *leg) readAt(ctx context.Context, k *kind, version string) error {
 		}
 	}
 	l.record.tried(requirement.UpgradeReadGet, k, len(k.book.names))
-	l.unread(k, version, requirement.UpgradeReadGet, failures, nil, did)
+	l.record.unread(k, version, requirement.UpgradeReadGet, failures, nil, did)
 	if len(failures) > 0 {
 		by := requirement.UpgradeObjectsReadable
 		if l.record.broken(requirement.UpgradeReadGet, k) {
@@ -322,7 +321,7 @@ func (l *leg) readAt(ctx context.Context, k *kind, version string) error {
 	}
 	l.record.tried(requirement.UpgradeReadList, k, len(k.book.names))
 	if unlisted != nil {
-		l.unread(k, version, requirement.UpgradeReadList, nil, unlisted, did)
+		l.record.unread(k, version, requirement.UpgradeReadList, nil, unlisted, did)
 		l.record.blocked(requirement.UpgradeReadWatch, k, requirement.UpgradeReadList)
 		return nil
 	}
@@ -330,15 +329,15 @@ func (l *leg) readAt(ctx context.Context, k *kind, version string) error {
 }
 
 // creatable notes that an object is not valid any more by itself.
-func (l *leg) creatable(k *kind, version string, object *unstructured.Unstructured) {
-	if !l.record.selects(requirement.UpgradeWriteCreate) {
+func (r *record) creatable(k *kind, version string, object *unstructured.Unstructured) {
+	if !r.selects(requirement.UpgradeWriteCreate) {
 		return
 	}
 	for _, p := range invalid(object.Object, k.old.schema(version), k.new.schema(version)) {
-		l.record.find(finding{
+		r.find(finding{
 			id: requirement.UpgradeWriteCreate, kind: k, object: keyOf(object), version: version, field: p.Path, effect: "refused",
 			message:  fmt.Sprintf("it could not be created again at %s as it is: %s", version, p),
-			commands: []string{l.kubectlCreate(k, version, keyOf(object))},
+			commands: []string{k.kubectlCreate(version, keyOf(object))},
 		})
 	}
 }
@@ -363,7 +362,7 @@ func (l *leg) watched(ctx context.Context, k *kind, version string) error {
 	for _, object := range missing {
 		l.record.find(finding{
 			id: requirement.UpgradeReadWatch, kind: k, object: object, version: version, message: fmt.Sprintf("a watch at %s does not show it: %s", version, why),
-			commands: []string{l.kubectlList(k, version) + " --watch"},
+			commands: []string{k.kubectlList(version) + " --watch"},
 		})
 	}
 	return nil

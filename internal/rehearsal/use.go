@@ -32,6 +32,14 @@ type made struct {
 	object, version string
 }
 
+// origin is what objects that are to be created are like.
+type origin int
+
+const (
+	others origin = iota // that are there
+	schemas
+)
+
 // create creates objects at each version that the new definition serves, and reads them at all others.
 func (l *leg) create(ctx context.Context) error {
 	id := requirement.UpgradeUseCreate
@@ -40,16 +48,16 @@ func (l *leg) create(ctx context.Context) error {
 			continue
 		}
 		for _, version := range k.new.served() {
-			if l.allBroken(k, version) {
+			if l.record.allBroken(k, version) {
 				l.record.blocked(id, k, requirement.UpgradeWriteNoOp)
 				continue
 			}
-			candidates, madeUp, err := l.candidates(ctx, k, version)
+			candidates, from, err := l.candidates(ctx, k, version)
 			if err != nil {
 				return err
 			}
 			for _, candidate := range candidates {
-				if err := l.createOne(ctx, k, version, candidate, madeUp); err != nil {
+				if err := l.createOne(ctx, k, version, candidate, from); err != nil {
 					return err
 				}
 			}
@@ -58,14 +66,14 @@ func (l *leg) create(ctx context.Context) error {
 			l.record.tried(id, k, len(k.made))
 			continue
 		}
-		l.record.skip(id, k, false, "the API server accepted none of the objects that were to be created, which are like those that are there or made from the schema")
+		l.record.skip(id, k, "the API server accepted none of the objects that were to be created, which are like those that are there or made from the schema")
 	}
 	return nil
 }
 
 // candidates are objects to create at a version: like some that are there or, if there are none, made up.
-func (l *leg) candidates(ctx context.Context, k *kind, version string) (all []*unstructured.Unstructured, madeUp bool, err error) {
-	for _, object := range l.readable(k, version) {
+func (l *leg) candidates(ctx context.Context, k *kind, version string) (all []*unstructured.Unstructured, from origin, err error) {
+	for _, object := range l.record.readable(k, version) {
 		if len(all) == copies {
 			break
 		}
@@ -76,14 +84,14 @@ func (l *leg) candidates(ctx context.Context, k *kind, version string) (all []*u
 		got, err := at.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			if !isAbout(err) {
-				return nil, false, err
+				return nil, from, err
 			}
 			continue
 		}
 		all = append(all, k.whole(got))
 	}
 	if len(all) == 0 && k.new.schema(version) != nil {
-		madeUp = true
+		from = schemas
 		all = append(all, k.new.definition.Generator(version, l.Seed, nil).Objects(corpus.Plain, generated)...)
 	}
 	namespace := metav1.NamespaceDefault
@@ -106,18 +114,18 @@ func (l *leg) candidates(ctx context.Context, k *kind, version string) (all []*u
 			object.SetNamespace(namespace)
 		}
 	}
-	return all, madeUp, nil
+	return all, from, nil
 }
 
 // createOne creates an object and reads it at all versions. One that the API server refuses as invalid says nothing about the upgrade:
 // that objects which are there are no longer valid was noted when they were read.
-func (l *leg) createOne(ctx context.Context, k *kind, version string, object *unstructured.Unstructured, madeUp bool) error {
+func (l *leg) createOne(ctx context.Context, k *kind, version string, object *unstructured.Unstructured, from origin) error {
 	name := keyOf(object)
 	at, _ := l.at(k, version, name)
 	_, err := at.Create(ctx, object, metav1.CreateOptions{FieldManager: fieldManager})
 	switch {
 	case err == nil:
-	case isRefused(err), madeUp && isAbout(err) && !isUnreached(err): // made-up objects may mean nothing to the webhook
+	case isRefused(err), from == schemas && isAbout(err) && !isUnreached(err): // made-up objects may mean nothing to the webhook
 		return nil
 	case isAbout(err):
 		l.record.find(finding{
@@ -140,7 +148,7 @@ func (l *leg) createOne(ctx context.Context, k *kind, version string, object *un
 			l.record.find(finding{
 				id: requirement.UpgradeUseCreate, kind: k, object: name, version: other,
 				message:  fmt.Sprintf("an object that was created at %s after the upgrade cannot be read at %s: %s", version, other, said(err)),
-				commands: []string{l.kubectlGet(k, other, name)},
+				commands: []string{k.kubectlGet(other, name)},
 			})
 			continue
 		}
@@ -221,13 +229,13 @@ func (l *leg) readAgain(ctx context.Context, k *kind) error {
 				l.record.explain(id, k, string(by), alike(by))
 			}
 		}
-		l.record.tried(id, k, len(l.readable(k, version)))
-		l.unread(k, version, id, failures, unlisted, did)
+		l.record.tried(id, k, len(l.record.readable(k, version)))
+		l.record.unread(k, version, id, failures, unlisted, did)
 	}
-	if len(l.readable(k, k.home())) == 0 {
+	if len(l.record.readable(k, k.home())) == 0 {
 		l.record.blocked(id, k, requirement.UpgradeReadGet)
 	}
-	l.once(k, id, alike(requirement.UpgradeWriteNoOp), requirement.UpgradeWriteNoOp)
+	l.record.once(k, id, alike(requirement.UpgradeWriteNoOp), requirement.UpgradeWriteNoOp)
 	l.record.settleMigration(k)
 	return nil
 }
@@ -269,7 +277,7 @@ func (l *leg) delete(ctx context.Context, k *kind) error {
 	for _, f := range append(failures, really...) {
 		l.record.find(finding{
 			id: id, kind: k, object: f.object, version: home, message: fmt.Sprintf("it cannot be deleted at %s: %s", home, said(f.err)),
-			commands: []string{l.kubectlDelete(k, home, f.object)},
+			commands: []string{k.kubectlDelete(home, f.object)},
 		})
 	}
 	return err
@@ -287,7 +295,7 @@ func (l *leg) garbage(ctx context.Context) error {
 	id := requirement.UpgradeUseCollected
 	if !l.collects(ctx) {
 		for _, k := range l.going() {
-			l.record.skip(id, k, true, "a cluster of the kind %s has no garbage collector; kind has one", l.api.Name())
+			l.record.spare(id, k, "a cluster of the kind %s has no garbage collector; kind has one", l.cluster.Name())
 		}
 		return nil
 	}
@@ -297,7 +305,7 @@ func (l *leg) garbage(ctx context.Context) error {
 		}
 		owners := slices.DeleteFunc(slices.Clone(k.made), func(m made) bool { return slices.Index(k.made, m)%2 == 0 })
 		if len(owners) == 0 || !k.scoped {
-			l.record.skip(id, k, false, "no namespaced object was left to own another")
+			l.record.skip(id, k, "no namespaced object was left to own another")
 			continue
 		}
 		for _, version := range k.new.served() {

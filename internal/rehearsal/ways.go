@@ -34,53 +34,53 @@ func (l *leg) ways(ctx context.Context) error {
 				message:  "the API server refuses the new definition, even where no old one exists: " + said(refused),
 				commands: []string{"kubectl create --dry-run=server " + l.to.Apply},
 			})
-			l.stop(k, requirement.UpgradeDefinitionsAccepted)
+			l.record.stop(k, requirement.UpgradeDefinitionsAccepted)
 			continue
 		}
 		for _, way := range Ways() {
 			if k.old == nil {
-				l.record.skip(wayIDs()[way], k, true, "the old release has no such definition")
+				l.record.spare(wayIDs()[way], k, "the old release has no such definition")
 				continue
 			}
 			if err := l.tryWay(ctx, k, way, fresh); err != nil {
 				return err
 			}
 		}
-		l.noWay(k)
+		l.record.noWay(k)
 	}
 	return nil
 }
 
 // noWay leaves it to the step that installs the definitions to report that they are refused in every way.
-func (l *leg) noWay(k *kind) {
+func (r *record) noWay(k *kind) {
 	for _, way := range Ways() {
-		if j := l.record.judged[at{wayIDs()[way], k}]; j != nil && j.tried > 0 {
+		if j := r.judged[at{wayIDs()[way], k}]; j != nil && j.tried > 0 {
 			return
 		}
 	}
 	for _, way := range Ways() {
-		if id := wayIDs()[way]; l.record.broken(id, k) {
-			l.record.forget(id, k, fmt.Sprintf("cannot be judged while %s fails", requirement.UpgradeDefinitionsAccepted))
+		if id := wayIDs()[way]; r.broken(id, k) {
+			r.forget(id, k, fmt.Sprintf("cannot be judged while %s fails", requirement.UpgradeDefinitionsAccepted))
 		}
 	}
 }
 
 // fresh returns the new definition as the API server keeps it where there is no old one, or why it refuses it.
-func (l *leg) fresh(ctx context.Context, k *kind) (spec map[string]any, refused, err error) {
-	if refused = l.install.put(ctx, Replace, k.new.given); refused != nil {
+func (a *api) fresh(ctx context.Context, k *kind) (spec map[string]any, refused, err error) {
+	if refused = a.install.put(ctx, Replace, k.new.given); refused != nil {
 		if ctx.Err() != nil || !isAbout(refused) {
 			return nil, nil, refused
 		}
 		return nil, refused, nil
 	}
-	if spec, err = l.specOf(ctx, k); err != nil {
+	if spec, err = a.specOf(ctx, k); err != nil {
 		return nil, nil, err
 	}
-	return spec, nil, l.install.remove(ctx, k.name)
+	return spec, nil, a.install.remove(ctx, k.name)
 }
 
-func (l *leg) specOf(ctx context.Context, k *kind) (map[string]any, error) {
-	there, err := l.install.crds.Get(ctx, k.name, metav1.GetOptions{})
+func (a *api) specOf(ctx context.Context, k *kind) (map[string]any, error) {
+	there, err := a.install.crds.Get(ctx, k.name, metav1.GetOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -99,11 +99,11 @@ func (l *leg) tryWay(ctx context.Context, k *kind, way Way, fresh map[string]any
 		if ctx.Err() != nil || !isAbout(err) {
 			return err
 		}
-		l.record.skip(id, k, false, "the old definition cannot be installed in this way: %s", said(err))
+		l.record.skip(id, k, "the old definition cannot be installed in this way: %s", said(err))
 		return nil
 	}
 	if planted && way == ServerSide {
-		l.record.skip(id, k, false, "today's API server refuses to create the old definition, so it is not known which of its fields were applied by server-side apply")
+		l.record.skip(id, k, "today's API server refuses to create the old definition, so it is not known which of its fields were applied by server-side apply")
 		return l.install.remove(ctx, k.name)
 	}
 	refused := l.install.put(ctx, way, k.new.given)
@@ -142,7 +142,7 @@ func (l *leg) installOld(ctx context.Context, k *kind, way Way, manifest map[str
 	if err != nil {
 		return false, err
 	}
-	l.note("today's API server refuses to create the old definition %s, so it was written to etcd, as it is in clusters that have had it for a long time: %s", k.name, said(refused))
+	l.record.note("today's API server refuses to create the old definition %s, so it was written to etcd, as it is in clusters that have had it for a long time: %s", k.name, said(refused))
 	if err = l.install.plant(ctx, manifest, k.index+1); err != nil {
 		return false, err
 	}

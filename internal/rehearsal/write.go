@@ -37,7 +37,7 @@ func (l *leg) write(ctx context.Context) error {
 				return err
 			}
 		}
-		l.wrote(k, tried)
+		l.record.wrote(k, tried)
 	}
 	return nil
 }
@@ -54,30 +54,30 @@ func compareBool(a, b bool) int {
 }
 
 // wrote notes how many objects were tried to be written, and why none was if so.
-func (l *leg) wrote(k *kind, tried map[requirement.ID]int) {
+func (r *record) wrote(k *kind, tried map[requirement.ID]int) {
 	by := requirement.UpgradeReadGet
 	for _, id := range []requirement.ID{requirement.UpgradeDropSafe, requirement.UpgradeWriteNoOp} {
-		if l.record.broken(id, k) {
+		if r.broken(id, k) {
 			by = id
 		}
 	}
 	for _, id := range []requirement.ID{requirement.UpgradeWriteNoOp, requirement.UpgradeWriteStatus, requirement.UpgradeWriteApply} {
 		switch {
 		case tried[id] > 0:
-			l.record.tried(id, k, tried[id])
+			r.tried(id, k, tried[id])
 		case id == requirement.UpgradeWriteStatus && !k.new.status(k.home()):
-			l.record.skip(id, k, true, "the new definition has no subresource for the status")
+			r.spare(id, k, "the new definition has no subresource for the status")
 		case id == requirement.UpgradeWriteNoOp:
-			l.record.blocked(id, k, requirement.UpgradeReadGet)
+			r.blocked(id, k, requirement.UpgradeReadGet)
 		default:
-			l.record.blocked(id, k, by)
+			r.blocked(id, k, by)
 		}
 	}
 }
 
 // writeAt tries all writes at a version: of the object as it is and, where controllers work, of its status and by two managers.
 func (l *leg) writeAt(ctx context.Context, k *kind, version string, tried map[requirement.ID]int) error {
-	objects := l.readable(k, version)
+	objects := l.record.readable(k, version)
 	noOps := 0
 	err := l.batches(ctx, k, version, objects, func(page []*unstructured.Unstructured) error {
 		if l.record.selects(requirement.UpgradeWriteNoOp) {
@@ -109,16 +109,16 @@ func (l *leg) writeAt(ctx context.Context, k *kind, version string, tried map[re
 }
 
 // readable are the objects of before the upgrade that can be read at a version, and at all others.
-func (l *leg) readable(k *kind, version string) []string {
+func (r *record) readable(k *kind, version string) []string {
 	return slices.DeleteFunc(slices.Clone(k.existing()), func(object string) bool {
-		return !k.book.known(page{after, version}, object) || l.record.brokenFor(requirement.UpgradeReadGet, k, object)
+		return !k.book.known(page{after, version}, object) || r.brokenFor(requirement.UpgradeReadGet, k, object)
 	})
 }
 
 // allBroken reports whether no object can be written at a version.
-func (l *leg) allBroken(k *kind, version string) bool {
-	objects := l.readable(k, version)
-	return len(objects) > 0 && !slices.ContainsFunc(objects, func(object string) bool { return !l.record.unwritable[written{k, version, object}] })
+func (r *record) allBroken(k *kind, version string) bool {
+	objects := r.readable(k, version)
+	return len(objects) > 0 && !slices.ContainsFunc(objects, func(object string) bool { return !r.unwritable[written{k, version, object}] })
 }
 
 // dryRun are the options of a write that is discarded.
@@ -142,7 +142,7 @@ func (l *leg) noOps(ctx context.Context, k *kind, version string, objects []*uns
 		l.record.find(finding{
 			id: requirement.UpgradeWriteNoOp, kind: k, object: f.object, version: version,
 			message:  fmt.Sprintf("the API server refuses to write it at %s as it is read there: %s", version, said(f.err)),
-			commands: []string{l.kubectlReplace(k, version, f.object)},
+			commands: []string{k.kubectlReplace(version, f.object)},
 		})
 	}
 	return err
@@ -158,7 +158,7 @@ func (l *leg) unchanged(k *kind, version string, sent, got *unstructured.Unstruc
 			id: requirement.UpgradeWriteNoOp, kind: k, object: keyOf(sent), version: version, field: change.Path, effect: change.effect, lacking: change.lacking,
 			before: shown(change.Before, change.Added), after: shown(change.After, change.After == nil),
 			message:  fmt.Sprintf("written at %s as it was read there, it changes: %s", version, change.Loss),
-			commands: []string{l.kubectlReplace(k, version, keyOf(sent), "-o yaml")},
+			commands: []string{k.kubectlReplace(version, keyOf(sent), "-o yaml")},
 		})
 	}
 }
@@ -186,7 +186,7 @@ func (l *leg) statuses(ctx context.Context, k *kind, home string, objects []*uns
 		l.record.find(finding{
 			id: requirement.UpgradeWriteStatus, kind: k, object: f.object, version: home,
 			message:  fmt.Sprintf("the API server refuses to write its status at %s as it is read there: %s", home, said(f.err)),
-			commands: []string{l.kubectlReplace(k, home, f.object, "--subresource=status")},
+			commands: []string{k.kubectlReplace(home, f.object, "--subresource=status")},
 		})
 	}
 	return err
@@ -202,7 +202,7 @@ func (l *leg) applies(ctx context.Context, k *kind, version string, objects []*u
 	failures, err := every(ctx, objects, keyOf, func(ctx context.Context, object *unstructured.Unstructured) (func() error, error) {
 		if foreign := k.foreign(object); foreign != "" {
 			return func() error {
-				l.note("objects of %s could not be applied before the upgrade either, since their managed fields name %s, which the old definition does not have, such as %s", k.name, foreign, keyOf(object))
+				l.record.note("objects of %s could not be applied before the upgrade either, since their managed fields name %s, which the old definition does not have, such as %s", k.name, foreign, keyOf(object))
 				return nil
 			}, nil
 		}
@@ -232,15 +232,15 @@ func (l *leg) applies(ctx context.Context, k *kind, version string, objects []*u
 		l.record.find(finding{
 			id: id, kind: k, object: f.object, version: version,
 			message:  fmt.Sprintf("the manager %s cannot apply %s at %s %s: %s", failed.manager, failed.what, version, did, said(f.err)),
-			commands: []string{l.kubectlApply(k, version, f.object, failed.manager)},
+			commands: []string{k.kubectlApply(version, f.object, failed.manager)},
 		})
 	}
 	return tried, err
 }
 
 // apply has a manager apply something, without keeping it.
-func (l *leg) apply(ctx context.Context, k *kind, version, manager string, part *unstructured.Unstructured) error {
-	at, name := l.at(k, version, keyOf(part))
+func (a *api) apply(ctx context.Context, k *kind, version, manager string, part *unstructured.Unstructured) error {
+	at, name := a.at(k, version, keyOf(part))
 	_, err := at.Apply(ctx, name, part, metav1.ApplyOptions{DryRun: dryRun(), FieldManager: manager, Force: true})
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil // somebody else wrote to it
@@ -306,7 +306,7 @@ func annotated(object *unstructured.Unstructured) *unstructured.Unstructured {
 }
 
 // kubectlApply is the command with which a manager tries to apply an object.
-func (*leg) kubectlApply(k *kind, version, object, manager string) string {
+func (k *kind) kubectlApply(version, object, manager string) string {
 	namespace, name := kube.SplitKey(object)
 	meta := "name: " + name
 	if namespace != "" {

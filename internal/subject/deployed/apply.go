@@ -31,7 +31,6 @@ const polling = 100 * time.Millisecond
 
 // applier creates objects for a run, and remembers them. It changes nothing that was there before.
 type applier struct {
-	client dynamic.Interface
 	mapper meta.ResettableRESTMapper
 	run    string
 	owned  kube.Owned
@@ -45,7 +44,7 @@ func newApplier(config *rest.Config, run string) (*applier, error) {
 		return nil, err
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(clients.Discovery))
-	return &applier{client: clients.Objects, mapper: mapper, run: run, owned: kube.Owned{Client: clients.Objects}, definitions: clients.Definitions}, nil
+	return &applier{mapper: mapper, run: run, owned: kube.Owned{Client: clients.Objects}, definitions: clients.Definitions}, nil
 }
 
 // mapping finds the resource of an object's kind.
@@ -60,9 +59,9 @@ func (a *applier) mapping(object *unstructured.Unstructured) (*meta.RESTMapping,
 
 func (a *applier) at(mapping *meta.RESTMapping, namespace string) dynamic.ResourceInterface {
 	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-		return a.client.Resource(mapping.Resource).Namespace(namespace)
+		return a.owned.Client.Resource(mapping.Resource).Namespace(namespace)
 	}
-	return a.client.Resource(mapping.Resource)
+	return a.owned.Client.Resource(mapping.Resource)
 }
 
 // applyAll creates objects, in an order in which each finds what it needs. Those that say no namespace get the given one.

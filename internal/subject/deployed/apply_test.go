@@ -14,6 +14,7 @@ import (
 	kubetesting "k8s.io/client-go/testing"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // services is a mapper that knows services only.
@@ -54,7 +55,7 @@ func TestSomebodyElseIsFaster(t *testing.T) {
 			}
 			return true, there, nil
 		})
-		a := &applier{client: client, mapper: services{mapper}, run: "r1"}
+		a := &applier{owned: kube.Owned{Client: client}, mapper: services{mapper}, run: "r1"}
 		object := parsed(t, "apiVersion: v1\nkind: Service\nmetadata: {name: hook, namespace: ns}\n")
 		if err := a.applyAll(t.Context(), "ns", object); !errors.Is(err, test.want) {
 			t.Errorf("%s: got %v, want %v", name, err, test.want)

@@ -162,7 +162,7 @@ func (w *Webhook) objects(ctx context.Context) (string, error) {
 	var errs []error
 	for _, kind := range [][3]string{{"", "v1", "services"}, {"apps", "v1", "deployments"}, {"apps", "v1", "statefulsets"}, {"apps", "v1", "replicasets"}, {"", "v1", "pods"}} {
 		resource := schemaResource(kind)
-		list, err := w.applier.client.Resource(resource).Namespace(w.Service.Namespace).List(ctx, ours)
+		list, err := w.applier.owned.Client.Resource(resource).Namespace(w.Service.Namespace).List(ctx, ours)
 		if err != nil {
 			errs = append(errs, err)
 			continue

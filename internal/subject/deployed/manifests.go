@@ -423,7 +423,7 @@ func (w *Webhook) authorityInSecret(ctx context.Context, namespace, name string)
 // authorityInDefinition returns the caBundle of a definition, or nothing while it has none.
 func (w *Webhook) authorityInDefinition(ctx context.Context, name string) ([]byte, error) {
 	resource := apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
-	object, err := w.applier.client.Resource(resource).Get(ctx, name, metav1.GetOptions{})
+	object, err := w.applier.owned.Client.Resource(resource).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
