@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // mended is the managed fields of an object in which no version is named that is not served or to be dropped.
@@ -59,7 +61,7 @@ func (m *migration) mend(ctx context.Context, object *metav1.PartialObjectMetada
 		}
 		kept, lost := carry(fieldsOf(entry), former[gv.Version], now)
 		if len(lost) > 0 {
-			did.orphans = append(did.orphans, Orphans{entry.Manager, gv.Version, lost, 1, named(object.Namespace, object.Name)})
+			did.orphans = append(did.orphans, Orphans{entry.Manager, gv.Version, lost, 1, kube.Key(object.Namespace, object.Name)})
 		}
 		if kept.Empty() {
 			continue

@@ -125,7 +125,7 @@ type Refusal struct {
 
 // String names the object and says why.
 func (r Refusal) String() string {
-	return fmt.Sprintf("%s: %s", named(r.Namespace, r.Name), r.Reason)
+	return fmt.Sprintf("%s: %s", kube.Key(r.Namespace, r.Name), r.Reason)
 }
 
 // Orphans are fields that a manager owned at a version which goes, and that nobody owns any more: the conversion renames or changes
@@ -390,14 +390,6 @@ func objects(n int) string {
 		return "1 object was"
 	}
 	return fmt.Sprintf("%d objects were", n)
-}
-
-// named is the name of an object with its namespace, if it has one.
-func named(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "/" + name
 }
 
 // inspect reads the definition and refuses those that cannot be migrated.

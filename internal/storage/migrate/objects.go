@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/rest"
 
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/pause"
 )
 
@@ -138,7 +139,7 @@ func (m *migration) one(ctx context.Context, step Step, object *metav1.PartialOb
 	did, mended, err := m.write(ctx, step, object)
 	if err != nil && (ctx.Err() != nil || !isAnswer(err)) {
 		if ctx.Err() == nil {
-			err = fmt.Errorf("writing %s: %w", named(object.Namespace, object.Name), slow(err))
+			err = fmt.Errorf("writing %s: %w", kube.Key(object.Namespace, object.Name), slow(err))
 		}
 		return err
 	}
@@ -318,7 +319,7 @@ func (m *migration) patch(ctx context.Context, object *metav1.PartialObjectMetad
 	}
 	var written metav1.PartialObjectMetadata
 	if err = json.Unmarshal(answer, &written); err != nil {
-		return false, fmt.Errorf("what the API server wrote for %s: %w", named(object.Namespace, object.Name), err)
+		return false, fmt.Errorf("what the API server wrote for %s: %w", kube.Key(object.Namespace, object.Name), err)
 	}
 	m.tally.remember(written.ResourceVersion)
 	if written.ResourceVersion == object.ResourceVersion {

@@ -14,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -153,12 +154,19 @@ func (w *Webhook) Stopping(ctx context.Context, id types.UID) error {
 	return nil
 }
 
-// Gone waits until a pod that was deleted is gone.
+// Gone waits until a pod that was deleted is gone, which is when its node has said that nothing of it runs any more.
 func (w *Webhook) Gone(ctx context.Context, name string, id types.UID) error {
 	limit := cmp.Or(w.options.Timeout, defaultTimeout)
 	until, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the pod %s still exists after %s", name, limit))
 	defer cancel()
-	if err := w.awaitGone(until, name, id); err != nil {
+	err := poll(until, func() (bool, error) {
+		pod, err := w.client.CoreV1().Pods(w.Service.Namespace).Get(until, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return true, nil
+		}
+		return err == nil && pod.UID != id, err
+	})
+	if err != nil {
 		return fmt.Errorf("webhook in the cluster: %w", err)
 	}
 	return nil

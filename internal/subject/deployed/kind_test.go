@@ -12,12 +12,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/cluster/kind"
@@ -268,7 +271,7 @@ func crontabs(t *testing.T, o Options, by apiextensionsv1.WebhookClientConfig) f
 		t.Fatal(err)
 	}
 	resource := func(version string) dynamic.ResourceInterface {
-		return a.client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: "crontabs"})
+		return a.owned.Client.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: "crontabs"})
 	}
 	object := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": group + "/v1", "kind": "CronTab", "metadata": map[string]any{"name": "a"}, "host": "localhost", "port": "1234",
@@ -352,8 +355,8 @@ func TestDeployedImage(t *testing.T) {
 func connections(t *testing.T, w *Webhook) {
 	t.Helper()
 	for _, old := range []bool{false, true} {
-		to := newTestTunnel(t, w)
-		to.old.Store(old)
+		spoken := &protocols{old: old}
+		to := newTestTunnel(t, w, spoken)
 		pods := map[string]bool{}
 		for range 4 {
 			connection, err := to.dial(t.Context())
@@ -368,11 +371,11 @@ func connections(t *testing.T, w *Webhook) {
 				t.Error("a closed connection can be read")
 			}
 		}
-		if len(pods) != 2 || to.old.Load() != old {
-			t.Errorf("SPDY %t: connected to %v, SPDY now %t", old, pods, to.old.Load())
+		if len(pods) != 2 || spoken.spdy.Load() > 0 != old {
+			t.Errorf("SPDY %t: connected to %v, %d times by SPDY", old, pods, spoken.spdy.Load())
 		}
 	}
-	to := newTestTunnel(t, w)
+	to := newTestTunnel(t, w, &protocols{})
 	closed, err := to.connect(t.Context(), target{firstPod(t, to), 1})
 	if err != nil {
 		t.Fatal(err)
@@ -392,9 +395,32 @@ func connections(t *testing.T, w *Webhook) {
 	}
 }
 
-func newTestTunnel(t *testing.T, w *Webhook) *tunnel {
+// protocols is what an API server speaks that is asked to forward ports: an old one knows no WebSocket.
+type protocols struct {
+	old  bool
+	spdy atomic.Int32 // requests
+}
+
+type speaking struct {
+	*protocols
+	next http.RoundTripper
+}
+
+func (s *speaking) RoundTrip(r *http.Request) (*http.Response, error) {
+	switch {
+	case r.Method == http.MethodPost:
+		s.spdy.Add(1)
+	case s.old:
+		return nil, errors.New("it speaks no WebSocket")
+	}
+	return s.next.RoundTrip(r)
+}
+
+func newTestTunnel(t *testing.T, w *Webhook, spoken *protocols) *tunnel {
 	t.Helper()
-	to, err := newTunnel(w.options.Config, w.client, w.Service)
+	config := rest.CopyConfig(w.options.Config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &speaking{spoken, next} })
+	to, err := newTunnel(config, w.client, w.Service)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,8 +440,7 @@ func firstPod(t *testing.T, to *tunnel) string {
 func speed(t *testing.T, w *Webhook) {
 	t.Helper()
 	for _, old := range []bool{false, true} {
-		to := newTestTunnel(t, w)
-		to.old.Store(old)
+		to := newTestTunnel(t, w, &protocols{old: old})
 		f, err := listen(t.Context(), to)
 		if err != nil {
 			t.Fatal(err)
@@ -635,7 +660,7 @@ func TestDeployedManifests(t *testing.T) {
 	// The definition is the user's, with the authority filled in.
 	group := schema.GroupVersionResource{Group: o.Namespace + ".example.com", Version: "v1beta1", Resource: "crontabs"}
 	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": group.GroupVersion().String(), "kind": "CronTab", "metadata": map[string]any{"name": "a"}, "hostPort": "localhost:1"}}
-	if _, err := w.applier.client.Resource(group).Apply(t.Context(), "a", object, metav1.ApplyOptions{FieldManager: "test"}); err != nil {
+	if _, err := w.applier.owned.Client.Resource(group).Apply(t.Context(), "a", object, metav1.ApplyOptions{FieldManager: "test"}); err != nil {
 		t.Errorf("an object at the version that is not stored: %v", err)
 	}
 	t.Run("what somebody else made is left alone", func(t *testing.T) {

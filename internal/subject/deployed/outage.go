@@ -10,7 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -42,17 +41,6 @@ func (w *Webhook) Kill(ctx context.Context, grace time.Duration) (string, types.
 		return "", "", fmt.Errorf("killing a pod of the webhook: %w", err)
 	}
 	return pods[i].Name, pods[i].UID, nil
-}
-
-// awaitGone waits until a pod is gone, which is when its node has said that nothing of it runs any more.
-func (w *Webhook) awaitGone(ctx context.Context, name string, id types.UID) error {
-	return poll(ctx, func() (bool, error) {
-		pod, err := w.client.CoreV1().Pods(w.Service.Namespace).Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return true, nil
-		}
-		return err == nil && pod.UID != id, err
-	})
 }
 
 // Kills says how a pod is killed under load.
@@ -135,10 +123,7 @@ func (w *Webhook) KillUnderLoad(ctx context.Context, k Kills) (Outage, error) {
 			return err
 		}
 		o.Pod = name
-		limit := cmp.Or(w.options.Timeout, defaultTimeout)
-		until, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the pod %s still exists after %s", name, limit))
-		defer cancel()
-		if err := w.awaitGone(until, name, id); err != nil {
+		if err := w.Gone(ctx, name, id); err != nil {
 			return err
 		}
 		gone = time.Now()
