@@ -39,9 +39,10 @@ func New(once *kube.Once, crd *apiextensionsv1.CustomResourceDefinition, namespa
 }
 
 // In returns the clients for the objects of another namespace.
-func (c Clients) In(namespace string) *Clients {
-	c.Namespace = namespace
-	return &c
+func (c *Clients) In(namespace string) *Clients {
+	other := *c
+	other.Namespace = namespace
+	return &other
 }
 
 // LateError is a request that was not answered in time.

@@ -113,7 +113,7 @@ func TestWatch(t *testing.T) {
 			io.WriteString(w, `{"type":"BOOKMARK","object":{}}{"type":"ADDED","object":{"a":1}}{"type":"ERROR","object":{"code":410,"message":"too old"}}`)
 		case "8":
 			w.(http.Flusher).Flush()
-			time.Sleep(400 * time.Millisecond) // longer than an answer may take
+			<-time.After(400 * time.Millisecond) // longer than an answer may take
 			io.WriteString(w, `{"type":"DELETED","object":{"a":2}}`)
 		default:
 			<-hang

@@ -99,7 +99,7 @@ func (l *leg) goBack(ctx context.Context, when, past string) error {
 	}
 	converted := slices.DeleteFunc(slices.Clone(kinds), func(k *kind) bool { return !k.old.converts() })
 	if len(converted) > 0 && l.oldHook.build != nil {
-		err := l.startHook(ctx, &l.oldHook, func(client apiextensionsv1.WebhookClientConfig) error { return l.point(ctx, converted, (*kind).oldSide, &client) })
+		err := l.startFor(ctx, &l.oldHook, converted, (*kind).oldSide)
 		if err != nil {
 			return fmt.Errorf("the old webhook does not start again: %w", err)
 		}

@@ -31,7 +31,7 @@ func (l *leg) bring(ctx context.Context) error {
 		}
 	}
 	if l.oldHook.build != nil && slices.ContainsFunc(old, func(k *kind) bool { return k.old.converts() }) {
-		if err := l.startHook(ctx, &l.oldHook, func(client apiextensionsv1.WebhookClientConfig) error { return l.point(ctx, old, (*kind).oldSide, &client) }); err != nil {
+		if err := l.startFor(ctx, &l.oldHook, old, (*kind).oldSide); err != nil {
 			return fmt.Errorf("the old webhook does not start: %w", err)
 		}
 	}
@@ -284,7 +284,7 @@ func (l *leg) open(ctx context.Context, k *kind) error {
 }
 
 // converts reports whether what a release stores can be read at all versions.
-func (h hook) converts(s *side) bool { return !s.converts() || h.running != nil }
+func (h *hook) converts(s *side) bool { return !s.converts() || h.running != nil }
 
 // settle writes objects at the storage version that are not known to be stored at another.
 func (l *leg) settle(ctx context.Context, k *kind) error {

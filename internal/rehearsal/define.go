@@ -258,7 +258,7 @@ func (l *leg) newWebhookFirst(ctx context.Context) error {
 	if len(kinds) == 0 || !l.record.selects(id) {
 		return nil
 	}
-	err := l.startHook(ctx, &l.newHook, func(client apiextensionsv1.WebhookClientConfig) error { return l.point(ctx, kinds, (*kind).oldSide, &client) })
+	err := l.startFor(ctx, &l.newHook, kinds, (*kind).oldSide)
 	if err != nil && !l.newHook.build.Starts() {
 		return unreachable(err)
 	}

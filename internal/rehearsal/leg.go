@@ -278,6 +278,11 @@ func (a *api) startHook(ctx context.Context, h *hook, at func(apiextensionsv1.We
 	return nil
 }
 
+// startFor starts a webhook that the definitions of a release name from then on.
+func (a *api) startFor(ctx context.Context, h *hook, kinds []*kind, of func(*kind) *side) error {
+	return a.startHook(ctx, h, func(client apiextensionsv1.WebhookClientConfig) error { return a.point(ctx, kinds, of, &client) })
+}
+
 // nowhere is where definitions have their objects converted while there is nobody to do it.
 func nowhere() apiextensionsv1.WebhookClientConfig {
 	url := "https://127.0.0.1:1/nobody-converts"

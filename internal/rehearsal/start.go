@@ -102,7 +102,9 @@ func (l *leg) start(ctx context.Context) error {
 			return err
 		}
 	}
-	point := func(client apiextensionsv1.WebhookClientConfig) error { return l.point(ctx, kinds, (*kind).newSide, &client) }
+	point := func(client apiextensionsv1.WebhookClientConfig) error {
+		return l.point(ctx, kinds, (*kind).newSide, &client)
+	}
 	err := l.startHook(ctx, &l.newHook, point)
 	if err == nil && l.newHook.build.Starts() {
 		err = l.serves(ctx, kinds)

@@ -250,7 +250,7 @@ func (p *Proof) End(ctx context.Context) (verdict Verdict, err error) {
 	}
 	p.changed(ctx, p.watched, crd)
 	after.definitions = p.watched.changes
-	p.writers.readAll() //nolint:contextcheck // the writers have a context of their own
+	p.writers.readAll(ctx)
 	if err = p.account(after); err != nil {
 		return p.verdict, err
 	}

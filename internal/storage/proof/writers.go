@@ -112,21 +112,21 @@ type writer struct {
 }
 
 // work writes once, to an object of the writers and to one that is migrated by turns.
-func (c *writer) work(context.Context) {
+func (c *writer) work(ctx context.Context) {
 	c.turn++
 	if every := c.proof.options.Writers.Existing; every > 0 && c.turn%2 == 0 {
 		if chosen := (c.proof.before.len() + every - 1) / every; chosen > 0 {
 			kinds := []history.Kind{history.Patch, history.Update, history.Apply}
 			n := int(c.next.Add(1)-1) % chosen
-			c.do(kinds[c.random.IntN(len(kinds))], c.proof.before.name(n*every))
+			c.do(ctx, kinds[c.random.IntN(len(kinds))], c.proof.before.name(n*every))
 			return
 		}
 	}
-	c.own()
+	c.own(ctx)
 }
 
 // own does something with an object of the writers.
-func (c *writer) own() {
+func (c *writer) own(ctx context.Context) {
 	n := c.random.IntN(objectsPerClient * clientsPerVersion * len(c.proof.served))
 	key := kube.Key(c.namespace, fmt.Sprintf("%s%d", c.proof.prefix(), n))
 	c.mu.Lock()
@@ -140,12 +140,12 @@ func (c *writer) own() {
 		}
 		kind = kinds[c.random.IntN(len(kinds))]
 	}
-	c.do(kind, key)
+	c.do(ctx, kind, key)
 }
 
 // do performs an operation and records it. An update reads the object first, which is recorded as well, and so does an apply of an object
 // that is not known, since it has to have the UID, or it would create what somebody deleted.
-func (c *writer) do(kind history.Kind, key string) {
+func (c *writer) do(ctx context.Context, kind history.Kind, key string) {
 	o := history.Operation{Client: c.number, Object: key, Kind: kind, Version: c.version}
 	if kind != history.Read && kind != history.Delete {
 		o.Written = strconv.FormatInt(c.value.Add(1), 10)
@@ -160,7 +160,7 @@ func (c *writer) do(kind history.Kind, key string) {
 		body, err = c.clients.Copy(like, name, o.Written).MarshalJSON()
 	case history.Update:
 		var read []byte
-		if read, o.Over = c.get(key); o.Over == nil {
+		if read, o.Over = c.get(ctx, key); o.Over == nil {
 			return
 		}
 		body, err = c.clients.Rewritten(read, o.Written)
@@ -169,7 +169,7 @@ func (c *writer) do(kind history.Kind, key string) {
 		uid := c.uids[key]
 		c.mu.Unlock()
 		if uid == "" {
-			_, read := c.get(key)
+			_, read := c.get(ctx, key)
 			if read == nil {
 				return
 			}
@@ -187,24 +187,24 @@ func (c *writer) do(kind history.Kind, key string) {
 	case history.Delete, history.Read:
 	}
 	if err == nil { // whatever came from an API server can be sent to it
-		c.send(o, body)
+		c.send(ctx, o, body)
 	}
 }
 
 // get reads an object and records it. The state is nil if there is none, or no answer.
-func (c *writer) get(key string) ([]byte, *history.State) {
-	return c.send(history.Operation{Client: c.number, Object: key, Kind: history.Read, Version: c.version}, nil)
+func (c *writer) get(ctx context.Context, key string) ([]byte, *history.State) {
+	return c.send(ctx, history.Operation{Client: c.number, Object: key, Kind: history.Read, Version: c.version}, nil)
 }
 
 // send sends a request, and records and returns what came of it. It is finished even if the writers are stopped meanwhile.
-func (c *writer) send(o history.Operation, body []byte) ([]byte, *history.State) {
+func (c *writer) send(ctx context.Context, o history.Operation, body []byte) ([]byte, *history.State) {
 	namespace, name := kube.SplitKey(o.Object)
 	own, manager, at := c.isOwn(name), "", c.clients.In(namespace)
 	if o.Written != "" {
 		manager = "crdconform-writer-" + c.version
 	}
 	o.Call = time.Since(c.began)
-	raw, err := at.Do(context.Background(), at.Request(o.Kind, c.version, name, manager, body))
+	raw, err := at.Do(context.WithoutCancel(ctx), at.Request(o.Kind, c.version, name, manager, body))
 	o.Return = time.Since(c.began)
 	if err == nil && o.Kind != history.Delete {
 		o.Seen, err = c.state(raw, own)
@@ -227,7 +227,7 @@ func (c *writer) send(o history.Operation, body []byte) ([]byte, *history.State)
 // write at a certain moment. It returns when the client has its answer.
 func (p *Proof) Write(kind history.Kind, version, namespace, name string) {
 	c := &writer{writers: p.writers, number: -1, version: version}
-	c.do(kind, kube.Key(namespace, name))
+	c.do(context.Background(), kind, kube.Key(namespace, name))
 }
 
 // Own is the name of an object that the writers may create, and that End deletes, other than those that they write by themselves.
@@ -260,11 +260,11 @@ func (w *writers) initial() map[string]history.State {
 }
 
 // readAll reads everything that was written to, so that the history has how it ends.
-func (w *writers) readAll() {
+func (w *writers) readAll(ctx context.Context) {
 	versions := w.proof.served
 	w.each(func(worker int, key string) {
 		c := &writer{writers: w, number: clientsPerVersion*len(versions) + worker, version: versions[worker%len(versions)]}
-		c.get(key)
+		c.get(ctx, key)
 	})
 }
 

@@ -15,10 +15,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream"
-	"k8s.io/apimachinery/pkg/util/httpstream/spdy"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
 )
 
 // kubelets is an API server that speaks SPDY alone, with pods of a service that answer a line with their names. Nothing listens in the pod "broken".
@@ -107,7 +107,7 @@ func TestForward(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func() (net.Conn, string) {
-		connection, err := net.Dial("tcp", f.address())
+		connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", f.address())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestForward(t *testing.T) {
 	if n, err := io.Copy(io.Discard, open); n > 0 {
 		t.Errorf("%d bytes came after the end, %v", n, err)
 	}
-	if _, err := net.Dial("tcp", f.address()); err == nil {
+	if _, err := new(net.Dialer).DialContext(t.Context(), "tcp", f.address()); err == nil {
 		t.Error("the port is still open")
 	}
 }
