@@ -17,7 +17,7 @@ TEST  := GOGC=400 $(GO) test -vet=off -ldflags=-w -p 4 -timeout 60m
 # With those that take longest at the front, nothing runs alone in the end.
 ALL   := ./suites ./internal/test/server ./cmd/crdconform ./internal/engine ./suites/webhook ./...
 # Where goroutines of ours meet, and no API server runs, which the race detector slows down five times.
-RACY  := ./internal/load ./internal/load/apiserver ./internal/load/recording ./internal/load/workers ./internal/disruption/... ./internal/process ./internal/subject ./internal/wire
+RACY  := ./internal/fleet ./internal/load ./internal/load/apiserver ./internal/load/recording ./internal/load/workers ./internal/disruption/... ./internal/process ./internal/subject ./internal/wire
 # The race detector needs a C compiler.
 RACE  := $(if $(filter 1,$(shell CGO_ENABLED= $(GO) env CGO_ENABLED)),CGO_ENABLED=1 $(TEST) -race,@echo left out, as the race detector needs a C compiler:)
 
