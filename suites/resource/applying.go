@@ -120,11 +120,20 @@ func (r *round) share(ctx context.Context, o *object, other string) {
 		return
 	}
 	both := func() (between *unstructured.Unstructured, merged bool) {
-		if !r.merged(ctx, o, r.apply(ctx, o, other, r.part(o, true), second), "a second manager applying a label at %s to what was applied at %s", other, o.version) {
+		err := r.apply(ctx, o, other, r.part(o, true), second)
+		if refused(err) {
+			r.invalid(ctx, o, "a second manager applying a label at %s to what was applied at %s: expected it to be accepted, got: %v", other, o.version, err)
+			return nil, false
+		}
+		if !r.merged(ctx, o, err, "a second manager applying a label at %s to what was applied at %s", other, o.version) {
 			return nil, false
 		}
 		between = r.inStorage(ctx, o)
-		return between, r.merged(ctx, o, r.apply(ctx, o, o.version, o.sent, first), "applying again at %s, after a second manager at %s", o.version, other)
+		err = r.apply(ctx, o, o.version, o.sent, first)
+		if refused(err) { // it was accepted before, so that it is what the webhook made of the object which is refused
+			r.fail(ctx, o, "applying again at %s, after a second manager at %s: expected it to be accepted as before, got: %v", o.version, other, err)
+		}
+		return between, r.merged(ctx, o, err, "applying again at %s, after a second manager at %s", o.version, other)
 	}
 	for range 2 { // what the webhook adds is there after the first time
 		if _, merged := both(); !merged {

@@ -1,28 +1,111 @@
 package resource
 
 import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fieldpath"
 	"github.com/crdconform/crdconform/reports"
 )
 
-// findings returns what happened to a field at a version. Of a field that is lost it is one for each version that has no field of that name, by
-// which it may have been lost.
-func (r *round) findings(version string, loss corpus.Loss) []reports.FieldFinding {
-	schema := r.definition.Schema(version)
-	found := reports.FieldFinding{Field: schema.Pattern(loss.Path), Effect: schema.Effect(loss), From: version, To: r.storage, Message: loss.String()}
+// loss is what a comparison of two reads at a version found, and the spec fails for.
+type loss struct {
+	version string
+	corpus.Loss
+}
+
+// findings returns what happened to fields. A loss that may be meant is as narrow as it is: it is the widest place of which nothing comes back
+// by way of a version that has no field of that name.
+func (r *round) findings(ctx context.Context, lost []loss) []reports.FieldFinding {
+	var all []reports.FieldFinding
+	for _, l := range lost {
+		all = append(all, r.finding(ctx, l)...)
+	}
+	return all
+}
+
+// finding is what happened to one field: if it is lost, by way of each version by which nothing of it comes back.
+func (r *round) finding(ctx context.Context, l loss) []reports.FieldFinding {
+	schema := r.definition.Schema(l.version)
+	found := reports.FieldFinding{Field: schema.Pattern(l.Path), Effect: schema.Effect(l.Loss), From: l.version, To: r.storage, Message: l.String()}
 	var findings []reports.FieldFinding
 	for _, other := range r.definition.Versions() {
-		if other != version && found.To == version {
+		if other == l.version {
+			continue
+		}
+		if found.To == l.version {
 			found.To = other
 		}
-		if lacks := r.definition.Schema(other).Lacks(loss.Path); found.Effect == "lost" && lacks != "" {
-			lacking := found
-			lacking.Field, lacking.To, lacking.Lacking = schema.Pattern(lacks), other, true
-			findings = append(findings, lacking)
+		lacks := r.definition.Schema(other).Lacks(l.Path)
+		if found.Effect != "lost" || lacks == "" {
+			continue
 		}
+		place := r.lostWhole(ctx, corpus.Pair{From: l.version, To: other}, lacks, l.Path)
+		if place == "" {
+			found.Kept = true
+			continue
+		}
+		lacking := found
+		lacking.Field, lacking.To, lacking.Lacking, lacking.Kept = schema.Pattern(place), other, true, false
+		findings = append(findings, lacking)
 	}
 	if len(findings) > 0 {
 		return findings
 	}
 	return []reports.FieldFinding{found}
+}
+
+// lostWhole returns the widest place around a loss, from what the other version lacks on, from which nothing comes back in any object. It is
+// empty if values of the field itself do: then the other version has it under another name, or the webhook keeps it elsewhere.
+func (r *round) lostWhole(ctx context.Context, pair corpus.Pair, lacks, path string) string {
+	surviving := r.survivors(ctx, pair)
+	steps := fieldpath.Split(r.definition.Schema(pair.From).Place(path))
+	for n := len(fieldpath.Split(lacks)); n <= len(steps); n++ {
+		if place := fieldpath.Join(steps[:n]); !surviving[place] {
+			return place
+		}
+	}
+	return ""
+}
+
+// survivors returns the places from which a value comes back on the way to the second version of a pair and back, with all places around them.
+func (c *chapter) survivors(ctx context.Context, pair corpus.Pair) map[string]bool {
+	if known := c.surviving[pair]; known != nil {
+		return known
+	}
+	schema, surviving := c.env.Subject.Corpus.Definition.Schema(pair.From), map[string]bool{}
+	for _, object := range append(c.env.Subject.Corpus.Objects(pair.From), c.generate(ctx, pair.From)...) {
+		back := c.convert(ctx, pair.From, c.convert(ctx, pair.To, object))
+		if back == nil {
+			continue
+		}
+		for _, path := range schema.Surviving(object, back.Object) {
+			for steps := fieldpath.Split(path); len(steps) > 0; steps = steps[:len(steps)-1] {
+				surviving[fieldpath.Join(steps)] = true
+			}
+		}
+	}
+	if ctx.Err() == nil {
+		c.surviving[pair] = surviving
+	}
+	return surviving
+}
+
+// convert asks the webhook for an object at a version; nil if it does not convert it, or there is none.
+func (c *chapter) convert(ctx context.Context, to string, object *unstructured.Unstructured) *unstructured.Unstructured {
+	if object == nil {
+		return nil
+	}
+	request, response := c.ask(ctx, to, object)
+	judgement := request.Judge(response)
+	if judgement.Rejected() != nil || len(judgement.Objects) != 1 {
+		return nil
+	}
+	converted := &unstructured.Unstructured{}
+	if converted.UnmarshalJSON(judgement.Objects[0]) != nil {
+		return nil
+	}
+	return converted
 }

@@ -263,14 +263,14 @@ func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 			return !touches(effect.places, l.Path) || at != version && touches(effect.partial, l.Path) && touches(shown, l.Path)
 		})
 		if len(undone) > 0 && r.soundAfresh(ctx, o, version, edited) {
-			r.fail(ctx, o, "created at %s, fields patched at %s, read at %s (stored at %s): the patch did not take effect:\n%s", o.version, version, at, r.storage, lines(undone))
+			r.failLosing(ctx, o, at, undone, "created at %s, fields patched at %s, read at %s (stored at %s): the patch did not take effect", o.version, version, at, r.storage)
 		}
 		if at != version && at != o.version {
 			continue // what only the object's own version has may be kept for that one alone
 		}
 		removed, _ := r.losses(at, r.own(at, before[at].Object), r.own(at, got.Object))
 		if removed = slices.DeleteFunc(removed, func(l corpus.Loss) bool { return touches(effect.places, l.Path) }); len(removed) > 0 && r.soundAfresh(ctx, o, version, edited) {
-			r.fail(ctx, o, "created at %s, other fields patched at %s, read at %s before and after (stored at %s):\n%s", o.version, version, at, r.storage, lines(removed))
+			r.failLosing(ctx, o, at, removed, "created at %s, other fields patched at %s, read at %s before and after (stored at %s)", o.version, version, at, r.storage)
 		}
 	}
 }

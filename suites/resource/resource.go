@@ -19,7 +19,7 @@ import (
 var Area = suites.Area{Name: "resource", Register: register}
 
 func register(env *suites.Env) {
-	c := &chapter{env: env, generated: map[string][]*unstructured.Unstructured{}, refusals: map[string]string{}}
+	c := &chapter{env: env, generated: map[string][]*unstructured.Unstructured{}, refusals: map[string]string{}, surviving: map[corpus.Pair]map[string]bool{}}
 	creating(c)
 	updating(c)
 	applying(c)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -31,6 +30,7 @@ const (
 type chapter struct {
 	env       *suites.Env
 	generated map[string][]*unstructured.Unstructured // by version, see generate
+	surviving map[corpus.Pair]map[string]bool         // see survivors
 	refusals  map[string]string                       // by version: what was wrong with a conversion of a generated object
 
 	// silent says why nothing more is asked: an API server waited in vain for the webhook, which may take half a minute each
@@ -57,7 +57,7 @@ type round struct {
 	body  func(ctx SpecContext, r *round)
 	trial *trial // nil for what counts
 
-	found []reports.FieldFinding // of the last comparison, see losses
+	lost []loss // what the spec is about to fail for
 
 	blocked   string // why the spec cannot be judged, when another requirement is broken; empty otherwise
 	tolerated bool

@@ -105,8 +105,17 @@ func (r *round) violated(ctx context.Context, part requirement.PartName, o *obje
 		}
 	}
 	v.round.attach(ctx, v.object)
-	r.env.Found(v.round.found)
+	r.env.Found(r.findings(ctx, v.round.lost))
 	r.env.Violated(severity, v.object.name+": "+v.message)
+}
+
+// failLosing fails the spec for what was lost between two reads at a version.
+func (r *round) failLosing(ctx context.Context, o *object, version string, lost []corpus.Loss, format string, arguments ...any) {
+	GinkgoHelper()
+	for _, l := range lost {
+		r.lost = append(r.lost, loss{version, l})
+	}
+	r.fail(ctx, o, format+":\n%s", append(arguments, lines(lost))...)
 }
 
 // kept fails the spec unless what was read at the object's version has what is expected. What is gone because it was
@@ -116,7 +125,7 @@ func (r *round) kept(ctx context.Context, o *object, got *unstructured.Unstructu
 	what := strings.ReplaceAll(fmt.Sprintf(format, arguments...), "%", "%%")
 	lost, empty := r.losses(o.version, o.expected, got.Object)
 	if len(lost) > 0 {
-		r.fail(ctx, o, what+":\n%s", lines(lost))
+		r.failLosing(ctx, o, o.version, lost, what)
 	}
 	if len(empty) > 0 {
 		r.violated(ctx, requirement.PartEmpty, o, what+": empty values were dropped:\n%s", lines(empty))
@@ -126,7 +135,6 @@ func (r *round) kept(ctx context.Context, o *object, got *unstructured.Unstructu
 // losses compares two reads at a version, apart from what the user declared to be lossy. It returns what was lost, and
 // what was left out because it was empty.
 func (r *round) losses(version string, before, after map[string]any) (lost, empty []corpus.Loss) {
-	r.found = nil
 	for _, loss := range r.definition.Schema(version).Losses(before, after) {
 		switch {
 		case r.lossy(version, loss.Path):
@@ -134,7 +142,6 @@ func (r *round) losses(version string, before, after map[string]any) (lost, empt
 			empty = append(empty, loss)
 		default:
 			lost = append(lost, loss)
-			r.found = append(r.found, r.findings(version, loss)...)
 		}
 	}
 	return lost, empty

@@ -83,7 +83,7 @@ func (r *round) each(ctx context.Context, o *object, watches map[string]watch.In
 			continue
 		}
 		if lost, _ := r.losses(version, read.Object, got.Object); len(lost) > 0 {
-			r.fail(ctx, o, "%s, the event %s watched at %s, compared with a read there:\n%s", done, want, version, lines(lost))
+			r.failLosing(ctx, o, version, lost, "%s, the event %s watched at %s, compared with a read there", done, want, version)
 		}
 	}
 }

@@ -174,7 +174,7 @@ func (r *round) settled(ctx context.Context, o *object, version string, before, 
 	}
 	switch {
 	case len(lost) > 0:
-		r.fail(ctx, o, "created at %s, put at %s as it was read there, and read at %s before and after:\n%s", o.version, version, home, lines(lost))
+		r.failLosing(ctx, o, home, lost, "created at %s, put at %s as it was read there, and read at %s before and after", o.version, version, home)
 	case len(empty) > 0:
 		r.violated(ctx, requirement.PartEmpty, o, "created at %s, put at %s as it was read there: empty values were dropped:\n%s", o.version, version, lines(empty))
 	case len(added) > 0 || after.GetGeneration() != before.GetGeneration():

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
@@ -121,9 +122,28 @@ func (p *prober) keptOf(objects func(ctx context.Context, version string) []*uns
 	}}
 }
 
-// lost returns what an object lost on the way through the second version of a pair, but for what is declared.
+// lost returns what an object lost on the way through the second version of a pair, but for what is declared, and for what API servers put
+// back: they fill in the defaults of the version at which objects are stored whenever they read one from storage.
 func (p *prober) lost(pair corpus.Pair, before, after map[string]any) []corpus.Loss {
-	return slices.DeleteFunc(p.schemaOf(pair.From).Losses(before, after), func(l corpus.Loss) bool { return p.declared(pair, l.Path) })
+	schema := p.schemaOf(pair.From)
+	lost := slices.DeleteFunc(schema.Losses(before, after), func(l corpus.Loss) bool { return p.declared(pair, l.Path) })
+	if len(lost) == 0 || !p.isStored(pair.From) {
+		return lost
+	}
+	read := (&unstructured.Unstructured{Object: after}).DeepCopy().Object
+	schema.Prepare(read)
+	left := schema.Losses(before, read)
+	return slices.DeleteFunc(lost, func(l corpus.Loss) bool {
+		return l.After == nil && !slices.ContainsFunc(left, func(still corpus.Loss) bool { return still.Path == l.Path })
+	})
+}
+
+// isStored reports whether a version is the one at which the definition stores objects.
+func (p *prober) isStored(version string) bool {
+	d := p.env.Subject.Corpus.Definition
+	return d != nil && slices.ContainsFunc(d.CRD.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return v.Storage && v.Name == version
+	})
 }
 
 // lacks says that a version has no field for a loss, which may be meant then; empty if it has one.
