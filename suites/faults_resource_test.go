@@ -16,6 +16,7 @@ import (
 
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
@@ -31,13 +32,14 @@ type resourceFault struct {
 	notApplicable []requirement.ID // because another one fails
 	says          string           // part of the reason of a failure, or of what is tolerated
 	stored        string           // part of what resource.apply.two-managers says of storage
+	needs         string           // the sample without which it does not show; empty if there is none
 }
 
 // resourceFaultsAreCaught has each webhook judged by the specs that find fault with it, and by one that passes with most. Those that cannot be
 // judged then are nightly.
 func resourceFaultsAreCaught(t *testing.T, genuine *embedded.Cluster) {
 	t.Helper()
-	judgeResources(t, genuine, func(f resourceFault, id requirement.ID) bool {
+	judgeResources(t, genuine, sampled(t), resourceFault.check, func(f resourceFault, id requirement.ID) bool {
 		return slices.Contains(slices.Concat(f.fails, f.tolerated), id) || id == requirement.ResourceCreateEveryVersion
 	})
 }
@@ -57,13 +59,14 @@ func TestResourceFaultsAreOfAllSpecs(t *testing.T) {
 	}
 }
 
-// judgeResources puts one webhook after the other behind the same API server, and has each judged by the specs that are selected for it.
-func judgeResources(t *testing.T, genuine *embedded.Cluster, selects func(f resourceFault, id requirement.ID) bool) {
+// judgeResources puts one webhook after the other behind the same API server, and has each judged with the same objects by the specs that are
+// selected for it.
+func judgeResources(t *testing.T, genuine *embedded.Cluster, objects corpus.Corpus, check func(resourceFault, *testing.T, []suites.Result), selects func(f resourceFault, id requirement.ID) bool) {
 	t.Helper()
 	served := &swapped{}
 	var f resourceFault
 	env := suitetest.Env(t, suites.Options{
-		Cluster: genuine, Subject: subject(t, served, sampled(t)), Seed: 1,
+		Cluster: genuine, Subject: subject(t, served, objects), Seed: 1,
 		Select: func(id requirement.ID) bool { return selects(f, id) },
 	})
 	for _, name := range slices.Sorted(maps.Keys(resourceFaults())) {
@@ -74,7 +77,7 @@ func judgeResources(t *testing.T, genuine *embedded.Cluster, selects func(f reso
 			if err != nil {
 				t.Fatal(err)
 			}
-			f.check(t, outcome.Results)
+			check(f, t, outcome.Results)
 		})
 	}
 }
@@ -218,6 +221,7 @@ func resourceFaults() map[string]resourceFault {
 			fails:         []requirement.ID{requirement.ResourceCreateEveryVersion, requirement.ResourceReadEveryVersion, requirement.ResourceApplyTwoManagers, requirement.ResourceApplyManagedFields},
 			notApplicable: []requirement.ID{requirement.ResourceWriteNoOp, requirement.ResourceWriteValidatedRead},
 			says:          `giving up all fields`,
+			needs:         "an object without a spec",
 			handler:       resourceRefusing(func(_, _ string, o map[string]any) bool { return o["spec"] == nil }),
 		},
 		"stamps each conversion": {
@@ -306,6 +310,7 @@ func resourceFaults() map[string]resourceFault {
 		},
 		"adds what is not the default": {
 			fails: []requirement.ID{requirement.ResourceWriteNoOp},
+			needs: "an object without a spec",
 			says:  `spec.replicas: expected nothing, got 7, where the default is 1`,
 			handler: changing("v1", func(o map[string]any) {
 				if o["spec"] == nil {

@@ -355,6 +355,18 @@ type planner struct {
 const planKept = "example.com/kept"
 
 func (p planner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rewriting(func(from, to string, o map[string]any) {
+		p.rise(from, o)
+		p.descend(to, o)
+	})(w, r)
+}
+
+// rewriting is a webhook that changes the objects of any definition, besides their apiVersion.
+func rewriting(change func(from, to string, o map[string]any)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { rewrite(w, r, change) }
+}
+
+func rewrite(w http.ResponseWriter, r *http.Request, change func(from, to string, o map[string]any)) {
 	body, err := io.ReadAll(r.Body)
 	request, err2 := contract.ParseRequest(body)
 	if err != nil || err2 != nil {
@@ -366,8 +378,7 @@ func (p planner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		object := plain(raw).(map[string]any)
 		from, to := version(object["apiVersion"]), version(request.DesiredAPIVersion)
 		if from != to {
-			p.rise(from, object)
-			p.descend(to, object)
+			change(from, to, object)
 		}
 		object["apiVersion"] = request.DesiredAPIVersion
 		converted = append(converted, object)
@@ -438,14 +449,19 @@ func (p planner) descend(to string, o map[string]any) {
 	}
 }
 
-// planned are the objects to judge with: those that are generated, and samples if there are any.
+// planned are the plans to judge with: those that are generated, and samples if there are any.
 func planned(t *testing.T, stored, samples string) corpus.Corpus {
 	t.Helper()
-	text, err := yaml.YAMLToJSON(fmt.Appendf(nil, plans, stored == "v1alpha1", stored == "v1"))
+	return corpusOf(t, fmt.Sprintf(plans, stored == "v1alpha1", stored == "v1"), samples)
+}
+
+func corpusOf(t *testing.T, definition, samples string) corpus.Corpus {
+	t.Helper()
+	text, err := yaml.YAMLToJSON([]byte(definition))
 	if err != nil {
 		t.Fatal(err)
 	}
-	definitions, _, err := corpus.ReadDefinitions("plans.yaml", text)
+	definitions, _, err := corpus.ReadDefinitions("definition.yaml", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -550,5 +566,57 @@ func TestSamplesHideNothing(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// twin is a definition of two versions with the same spec, which has these properties at the first and these at the second.
+func twin(first, second string) string {
+	const version = `
+  - name: %s
+    served: true
+    storage: %t
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: %s}, status: {type: object, properties: {selector: {type: object, properties: {app: {type: string}}}}}}}}`
+	return `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gates.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: gates, singular: gate, kind: Gate, listKind: GateList}
+  conversion:
+    strategy: Webhook
+    webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://127.0.0.1:1/convert"}}
+  versions:` + fmt.Sprintf(version, "v1", true, first) + fmt.Sprintf(version, "v2", false, second)
+}
+
+// TestWhatApplyMeets has webhooks judged that break what server-side apply is about, and their correct twins.
+func TestWhatApplyMeets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: specs run for each of several webhooks")
+	}
+	const union = `{mode: {type: object, properties: {passthrough: {type: object}, reject: {type: object}}}}`
+	for name, test := range map[string]struct {
+		definition string
+		change     func(from, to string, o map[string]any)
+		want       requirement.Verdict
+		says       string
+	}{
+		"a union loses its member": {twin(union, union), func(_, _ string, o map[string]any) {
+			mode := within(within(o, "spec"), "mode")
+			delete(mode, "passthrough")
+			delete(mode, "reject")
+		}, requirement.Failed, "expected it to be accepted as before"},
+		"a union keeps its member": {twin(union, union), func(_, _ string, _ map[string]any) {}, requirement.Passed, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := subject(t, rewriting(test.change), corpusOf(t, test.definition, ""))
+			for _, r := range judge(t, apiServer.Cluster(t), s, requirement.ResourceApplyTwoManagers) {
+				if r.Verdict != test.want || !strings.Contains(r.Reason, test.says) {
+					t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+				}
+			}
+		})
 	}
 }

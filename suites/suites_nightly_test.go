@@ -6,9 +6,12 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites/lifecycle"
@@ -45,7 +48,56 @@ func TestResourceFaultsSpareOthers(t *testing.T) {
 		requirement.ResourceUpdateEveryVersion, requirement.ResourcePatchJSON, requirement.ResourcePatchMerge, requirement.ResourceApplyTwoManagers,
 		requirement.ResourceDeleteEveryVersion, requirement.ResourceWriteNoOp,
 	}
-	judgeResources(t, suitetest.Cluster(t, embedded.Options{}), func(f resourceFault, id requirement.ID) bool { return f.lists(id) || !slices.Contains(slow, id) })
+	judgeResources(t, suitetest.Cluster(t, embedded.Options{}), sampled(t), resourceFault.check, func(f resourceFault, id requirement.ID) bool { return f.lists(id) || !slices.Contains(slow, id) })
+}
+
+// TestResourceFaultsWithFewerSamples has each webhook found by the same specs without samples, and with one of each version, as projects have.
+func TestResourceFaultsWithFewerSamples(t *testing.T) {
+	one := sampled(t)
+	var samples []*unstructured.Unstructured
+	for _, version := range one.Versions {
+		samples = append(samples, one.Objects(version)[0])
+	}
+	one, err := corpus.New(one.Definition, samples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, objects := range map[string]corpus.Corpus{"none": reference(t), "one of each version": one} {
+		t.Run(name, func(t *testing.T) {
+			judgeResources(t, suitetest.Cluster(t, embedded.Options{}), objects, func(f resourceFault, t *testing.T, results []suites.Result) {
+				t.Helper()
+				for _, r := range results {
+					want := requirement.Failed
+					if name == "none" && r.Requirement == requirement.ResourceWriteValidatedRead {
+						want = requirement.SeverityOf(r.Requirement, requirement.PartGenerated) // what generated objects show of it
+					}
+					switch {
+					case !slices.Contains(f.fails, r.Requirement):
+					case f.needs != "":
+						t.Logf("%s is %s: it takes %s", r.Requirement, r.Verdict, f.needs)
+					case r.Verdict != want:
+						t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+					}
+				}
+			}, func(f resourceFault, id requirement.ID) bool {
+				return slices.Contains(f.fails, id) || id == requirement.ResourceCreateEveryVersion
+			})
+		})
+	}
+}
+
+// TestStyles has correct webhooks of each style judged with and without samples, with many seeds.
+func TestStyles(t *testing.T) {
+	const seeds = 10
+	for name, of := range styles() {
+		for objects, samples := range map[string]string{"generated": "", "a sample": planSamples} {
+			t.Run(name+", "+objects, func(t *testing.T) {
+				for seed := range int64(seeds) {
+					judgeStyle(t, apiServer.Cluster(t), of, samples, seed+2)
+				}
+			})
+		}
+	}
 }
 
 // careless are migrators of which each breaks something that another one breaks as well, in another way.

@@ -34,8 +34,8 @@ func applying(c *chapter) {
 	})
 }
 
-// eachPair has a sample applied at each version, and calls a function for it with each other version; with the same when
-// there is but one.
+// eachPair has the first and the last sample applied at each version, and calls a function for each with each other version; with the same
+// when there is but one.
 func (r *round) eachPair(ctx context.Context, visit func(ctx context.Context, o *object, other string)) {
 	served := r.served()
 	for _, version := range served {
@@ -43,35 +43,42 @@ func (r *round) eachPair(ctx context.Context, visit func(ctx context.Context, o 
 			if version == other && len(served) > 1 {
 				continue
 			}
-			if o := r.applied(ctx, version, "-with-"+other); o != nil {
+			samples := r.samples(ctx, version)
+			o, err := r.applied(ctx, version, samples, "-with-"+other)
+			r.require(err, "applying the samples at %s, all of which the API server rejects", version)
+			if o == nil {
+				continue
+			}
+			visit(ctx, o, other)
+			last := samples[len(samples)-1:] // of those that are generated, it has least
+			if o, _ = r.applied(ctx, version, last, "-again"); o != nil {
 				visit(ctx, o, other)
 			}
 		}
 	}
 }
 
-// applied has the first manager apply the first sample that the API server accepts. It is nil when the webhook fails.
-func (r *round) applied(ctx context.Context, version, suffix string) *object {
+// applied has the first manager apply the first of some samples that the API server accepts. It is nil when the webhook fails, and with the last
+// error when the API server rejects all.
+func (r *round) applied(ctx context.Context, version string, samples []*unstructured.Unstructured, suffix string) (o *object, err error) {
 	GinkgoHelper()
-	var err error
-	for _, sample := range r.samples(ctx, version) {
+	for _, sample := range samples {
 		delete(sample.Object, "status")
 		sample.SetName(sample.GetName() + suffix)
 		o := r.of(version, sample)
 		r.removeAfter(o.name)
 		if err = r.apply(ctx, o, version, sample, first); err == nil {
-			return o
+			return o, nil
 		}
 		if r.unconverted(ctx, err) {
 			r.blame(ctx, requirement.ResourceCreateEveryVersion, o, "applying an object at %s (stored at %s): expected it to be created, got: %v", version, r.storage, err)
-			return nil
+			return nil, nil
 		}
 		if !refused(err) {
 			break
 		}
 	}
-	r.require(err, "applying the samples at %s, all of which the API server rejects", version)
-	return nil
+	return nil, err
 }
 
 // apply has a manager apply an object at a version.

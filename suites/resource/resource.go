@@ -11,6 +11,7 @@ import (
 
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -31,17 +32,41 @@ func register(env *suites.Env) {
 }
 
 // generate returns objects that the schema of a version allows and that the webhook converts, enough of them to have a status
-// among them. Those that it rejects are reported elsewhere: no client could use them.
+// among them. Those that it rejects are reported elsewhere: no client could use them. If it converts none to all versions, those are taken that
+// it converts to the storage version or, at last, to any other: a version that is refused doesn't keep the others from being judged.
 func (c *chapter) generate(ctx context.Context, version string) []*unstructured.Unstructured {
-	const number = 16
 	if known, found := c.generated[version]; found {
 		return known
 	}
+	var from []corpus.Pair
+	stored := kube.StorageVersion(c.env.Subject.Corpus.Definition.CRD)
+	for _, pair := range c.env.Subject.Corpus.Pairs() {
+		switch {
+		case pair.From != version:
+		case pair.To == stored:
+			from = slices.Insert(from, 0, pair)
+		default:
+			from = append(from, pair)
+		}
+	}
+	objects := c.learn(ctx, version, from)
+	for i := 0; len(objects) == 0 && i < len(from) && len(from) > 1 && ctx.Err() == nil; i++ {
+		objects = c.learn(ctx, version, from[i:i+1])
+	}
+	if ctx.Err() == nil {
+		c.generated[version] = objects
+	}
+	return objects
+}
+
+// learn returns objects that the schema of a version allows and that the webhook converts on the way of each of some pairs.
+func (c *chapter) learn(ctx context.Context, version string, pairs []corpus.Pair) []*unstructured.Unstructured {
+	const number = 16
 	generator := c.env.Subject.Corpus.Definition.Generator(version, c.env.Seed(), nil)
 	learning, enough := context.WithCancel(ctx)
 	defer enough()
 	adapted := generator.Learn(learning, number, func(_ context.Context, objects []*unstructured.Unstructured) []string {
-		causes := c.refused(ctx, version, objects)
+		causes := c.refused(ctx, pairs, objects)
 		if alike := slices.Compact(slices.Clone(causes)); len(objects) > 1 && len(alike) == 1 && alike[0] != "" && alike[0] != string(requirement.WebhookFailureAvoided) {
 			enough() // it is not about values
 		}
@@ -54,17 +79,28 @@ func (c *chapter) generate(ctx context.Context, version string) []*unstructured.
 	if whole := slices.DeleteFunc(slices.Clone(adapted.Objects), func(o *unstructured.Unstructured) bool { return o.Object["spec"] == nil }); len(whole) > 0 {
 		adapted.Objects = whole
 	}
-	if ctx.Err() == nil {
-		c.generated[version] = adapted.Objects
-	}
-	return adapted.Objects
+	return ordered(adapted.Objects)
 }
 
-// refused says of objects at a version why the webhook does not convert them to some other version; empty if it does.
-func (c *chapter) refused(ctx context.Context, version string, objects []*unstructured.Unstructured) []string {
+// ordered puts the objects with most values first, but the one with least among those that are used of many: some bugs show where there is
+// something, and some where there is nothing, whatever the seed.
+func ordered(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	sizes := map[*unstructured.Unstructured]int{}
+	for _, object := range objects {
+		sizes[object] = len(corpus.Leaves(object))
+	}
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return sizes[b] - sizes[a] })
+	if last := len(objects) - 1; last >= most {
+		objects[most-1], objects[last] = objects[last], objects[most-1]
+	}
+	return objects
+}
+
+// refused says of objects at a version why the webhook does not convert them on the way of some pair; empty if it does.
+func (c *chapter) refused(ctx context.Context, pairs []corpus.Pair, objects []*unstructured.Unstructured) []string {
 	causes := make([]string, len(objects))
-	for _, pair := range c.env.Subject.Corpus.Pairs() {
-		if pair.From != version || c.refusal(ctx, pair, objects...) == "" {
+	for _, pair := range pairs {
+		if c.refusal(ctx, pair, objects...) == "" {
 			continue
 		}
 		for i, object := range objects {

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // trip is what came of an object on the way to another version and back.
@@ -141,9 +141,7 @@ func (p *prober) lost(pair corpus.Pair, before, after map[string]any) []corpus.L
 // isStored reports whether a version is the one at which the definition stores objects.
 func (p *prober) isStored(version string) bool {
 	d := p.env.Subject.Corpus.Definition
-	return d != nil && slices.ContainsFunc(d.CRD.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
-		return v.Storage && v.Name == version
-	})
+	return d != nil && kube.StorageVersion(d.CRD) == version
 }
 
 // lacks says that a version has no field for a loss, which may be meant then; empty if it has one.
