@@ -88,6 +88,31 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestEffectiveTrials has specs about what is the user's own pass only if they report that they tried something.
+func TestEffectiveTrials(t *testing.T) {
+	for name, test := range map[string]struct {
+		id      requirement.ID
+		body    func(env *suites.Env)
+		verdict requirement.Verdict
+		reason  string
+	}{
+		"forgotten":     {requirement.WebhookConversionEdits, func(*suites.Env) {}, requirement.NotApplicable, "could not be judged: there was nothing to try"},
+		"none":          {requirement.WebhookConversionEdits, func(env *suites.Env) { env.Tried(0) }, requirement.NotApplicable, "could not be judged: there was nothing to try"},
+		"with a reason": {requirement.WebhookConversionEdits, func(env *suites.Env) { env.Fruitless("it refuses %d", 1); env.Fruitless("and more") }, requirement.NotApplicable, "could not be judged: it refuses 1"},
+		"some":          {requirement.WebhookConversionEdits, func(env *suites.Env) { env.Fruitless("it refuses one"); env.Tried(2) }, requirement.Passed, ""},
+		"tolerated":     {requirement.WebhookConversionEdits, func(env *suites.Env) { env.Violated(requirement.Tolerated, "servers accept it") }, requirement.Tolerated, "servers accept it"},
+		"failed":        {requirement.WebhookConversionEdits, func(*suites.Env) { Fail("that") }, requirement.Failed, "that"},
+		"not needed":    {someID, func(*suites.Env) {}, requirement.Passed, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := run(t, suites.Options{}, func(env *suites.Env) { env.It(test.id, "tries", func(SpecContext) { test.body(env) }) }).Results[0]
+			if result.Verdict != test.verdict || !strings.HasPrefix(result.Reason, test.reason) || (test.reason == "") != (result.Reason == "") {
+				t.Errorf("got %s: %q, want %s: %q", result.Verdict, result.Reason, test.verdict, test.reason)
+			}
+		})
+	}
+}
+
 func TestAttachmentsAndOutput(t *testing.T) {
 	outcome := run(t, suites.Options{}, func(env *suites.Env) {
 		env.It(someID, "attaches", func(SpecContext) {

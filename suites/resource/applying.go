@@ -50,6 +50,9 @@ func (r *round) eachPair(ctx context.Context, visit func(ctx context.Context, o 
 				continue
 			}
 			visit(ctx, o, other)
+			if len(samples) == 1 {
+				continue
+			}
 			last := samples[len(samples)-1:] // of those that are generated, it has least
 			if o, _ = r.applied(ctx, version, last, "-again"); o != nil {
 				visit(ctx, o, other)

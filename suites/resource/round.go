@@ -59,6 +59,9 @@ type round struct {
 
 	lost []loss // what the spec is about to fail for
 
+	statusWritten map[string]bool  // fields of statuses, with their version, that API servers took
+	statusRefused map[string]error // those that were in a status which they refused
+
 	blocked   string // why the spec cannot be judged, when another requirement is broken; empty otherwise
 	tolerated bool
 }
@@ -71,7 +74,7 @@ func (c *chapter) it(id requirement.ID, text string, body func(ctx SpecContext, 
 		if c.silent != "" {
 			Skip(c.silent)
 		}
-		r := &round{chapter: c, id: id, crd: crd, definition: c.env.Subject.Corpus.Definition, spec: ctx, body: body}
+		r := &round{chapter: c, id: id, crd: crd, definition: c.env.Subject.Corpus.Definition, spec: ctx, body: body, statusWritten: map[string]bool{}, statusRefused: map[string]error{}}
 		r.storage = crd.StorageVersion(ctx)
 		r.initially = r.storage
 		body(ctx, r)

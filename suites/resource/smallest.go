@@ -44,7 +44,7 @@ func (r *round) smallest(ctx context.Context, failed violation) *violation {
 		}
 		tried++
 		t := &round{chapter: r.chapter, id: r.id, crd: r.crd, definition: r.definition, storage: r.storage, initially: r.initially, spec: r.spec, body: r.body}
-		t.generated = r.generated
+		t.generated, t.statusWritten, t.statusRefused = r.generated, map[string]bool{}, map[string]error{}
 		t.trial, t.turn = &trial{version: failed.object.version, sample: candidate}, tried*most*1000
 		v := t.try()
 		if v == nil || v.format != failed.format {

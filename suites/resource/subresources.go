@@ -3,6 +3,7 @@ package resource
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crdconform/crdconform/internal/fieldpath"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -68,7 +70,15 @@ func (r *round) statuses(ctx context.Context, version string) []map[string]any {
 	if len(statuses) == 0 {
 		return nil
 	}
-	return append([]map[string]any{first, second}, statuses...)
+	all := []map[string]any{first, second}
+	for _, field := range slices.Sorted(maps.Keys(first)) { // for API servers that refuse one of them
+		for _, whole := range []map[string]any{first, second} {
+			part := maps.Clone(whole)
+			delete(part, field)
+			all = append(all, part)
+		}
+	}
+	return append(all, statuses...)
 }
 
 // writeStatuses writes a status at an object's version, and another one; then one at each other version, and at its own again. What a
@@ -90,8 +100,31 @@ func (r *round) writeStatuses(ctx context.Context, o *object, versions []string)
 			continue
 		}
 		r.env.Tried(1)
-		r.rewriteEverywhere(ctx, seen)
-		o.expected["metadata"] = seen.expected["metadata"]
+		if i < 2 {
+			r.rewriteEverywhere(ctx, seen)
+		}
+	}
+	r.unwritten()
+}
+
+// unwritten notes that a field cannot be judged if API servers refuse every status that has it.
+func (r *round) unwritten() {
+	for _, field := range slices.Sorted(maps.Keys(r.statusRefused)) {
+		if !r.statusWritten[field] && r.blocked == "" {
+			r.blocked = fmt.Sprintf("could not be judged for %s: the API server refuses every status that has it: %v", field, r.statusRefused[field])
+		}
+	}
+}
+
+// noteFields notes of the fields of a status at a version whether API servers took them, or why not.
+func (r *round) noteFields(version string, status map[string]any, err error) {
+	for field := range status {
+		key := fieldpath.Child("status", field) + " at " + version
+		if err == nil {
+			r.statusWritten[key] = true
+		} else if r.statusRefused[key] == nil {
+			r.statusRefused[key] = err
+		}
 	}
 }
 
@@ -111,9 +144,11 @@ func (r *round) writeStatus(ctx context.Context, o *object) bool {
 		err := r.putStatus(ctx, o, o.version, read)
 		if refused(err) {
 			r.env.Fruitless("the API server refuses a status at %s: %v", o.version, err)
+			r.noteFields(o.version, status, err)
 			continue
 		}
 		r.must(ctx, o, err, "writing the status at %s", o.version)
+		r.noteFields(o.version, status, nil)
 		o.expected["status"] = status
 		r.definition.Schema(o.version).Prepare(o.expected)
 		if got := r.read(ctx, o, o.version); got != nil {
