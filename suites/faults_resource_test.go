@@ -39,7 +39,7 @@ type resourceFault struct {
 // judged then are nightly.
 func resourceFaultsAreCaught(t *testing.T, genuine *embedded.Cluster) {
 	t.Helper()
-	judgeResources(t, genuine, sampled(t), resourceFault.check, func(f resourceFault, id requirement.ID) bool {
+	judgeResources(t, genuine, sampled(t), checkFault, func(f resourceFault, id requirement.ID) bool {
 		return slices.Contains(slices.Concat(f.fails, f.tolerated), id) || id == requirement.ResourceCreateEveryVersion
 	})
 }
@@ -61,7 +61,7 @@ func TestResourceFaultsAreOfAllSpecs(t *testing.T) {
 
 // judgeResources puts one webhook after the other behind the same API server, and has each judged with the same objects by the specs that are
 // selected for it.
-func judgeResources(t *testing.T, genuine *embedded.Cluster, objects corpus.Corpus, check func(resourceFault, *testing.T, []suites.Result), selects func(f resourceFault, id requirement.ID) bool) {
+func judgeResources(t *testing.T, genuine *embedded.Cluster, objects corpus.Corpus, check func(*testing.T, resourceFault, []suites.Result), selects func(f resourceFault, id requirement.ID) bool) {
 	t.Helper()
 	served := &swapped{}
 	var f resourceFault
@@ -77,7 +77,7 @@ func judgeResources(t *testing.T, genuine *embedded.Cluster, objects corpus.Corp
 			if err != nil {
 				t.Fatal(err)
 			}
-			check(f, t, outcome.Results)
+			check(t, f, outcome.Results)
 		})
 	}
 }
@@ -86,7 +86,8 @@ func (f resourceFault) lists(id requirement.ID) bool {
 	return slices.Contains(slices.Concat(f.fails, f.tolerated, f.notApplicable), id)
 }
 
-func (f resourceFault) check(t *testing.T, results []suites.Result) {
+// checkFault wants the verdicts that are listed for a fault, and Passed for what is not.
+func checkFault(t *testing.T, f resourceFault, results []suites.Result) {
 	t.Helper()
 	said := f.says == ""
 	for _, result := range results {
