@@ -379,9 +379,6 @@ func rewrite(w http.ResponseWriter, r *http.Request, change func(from, to string
 	for _, raw := range request.Objects {
 		object := plain(raw).(map[string]any)
 		from, to := version(object["apiVersion"]), version(request.DesiredAPIVersion)
-		if object["metadata"] == nil { // as in what a manager owns
-			object["metadata"] = map[string]any{}
-		}
 		if from != to {
 			change(from, to, object)
 		}

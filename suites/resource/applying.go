@@ -54,7 +54,7 @@ func (r *round) eachPair(ctx context.Context, visit func(ctx context.Context, o 
 				continue
 			}
 			last := samples[len(samples)-1:] // of those that are generated, it has least
-			if o, _ = r.applied(ctx, version, last, "-again"); o != nil {
+			if o, _ = r.applied(ctx, version, last, "-last-with-"+other); o != nil {
 				visit(ctx, o, other)
 			}
 		}
