@@ -208,6 +208,20 @@ func (c Corpus) Pairs() []Pair {
 // OneWay reports whether API servers convert from the first version of a pair only, because it is one of Unserved.
 func (c Corpus) OneWay(pair Pair) bool { return slices.Contains(c.Unserved, pair.From) }
 
+// IsMadeUp reports whether what objects at the first of some versions have at a path was made up: neither the schemas of the versions nor a
+// known type says what is there, but the first keeps it, and no sample has anything there. The index of an item may be *.
+func (c Corpus) IsMadeUp(path string, versions ...string) bool {
+	if c.Definition == nil || !c.Definition.Schema(versions[0]).Has(path) {
+		return false
+	}
+	if slices.ContainsFunc(versions, func(version string) bool { return c.Definition.Schema(version).Describes(path) }) {
+		return false
+	}
+	return !slices.ContainsFunc(c.samples[versions[0]], func(sample *unstructured.Unstructured) bool {
+		return c.Definition.Schema(versions[0]).anyAt(path, sample.Object, func(any) bool { return true })
+	})
+}
+
 // Mutual returns the versions that API servers convert from and to.
 func (c Corpus) Mutual() []string {
 	return slices.DeleteFunc(slices.Clone(c.Versions), func(version string) bool { return slices.Contains(c.Unserved, version) })

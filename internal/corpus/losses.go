@@ -37,6 +37,10 @@ type Loss struct {
 	// differs from. It is nil where there is none.
 	Default any
 
+	// MadeUp says that there was something in the place only because this program has made it up, see Corpus.IsMadeUp. It is for callers to
+	// set.
+	MadeUp bool
+
 	selector bool // it is a label selector without requirements
 }
 
@@ -75,8 +79,14 @@ func (l Loss) String() string {
 	case l.Default != nil:
 		text += ", which becomes the default " + shown(l.Default)
 	}
+	if l.MadeUp {
+		text += MadeUpNote
+	}
 	return text
 }
+
+// MadeUpNote ends what is said of content that was made up.
+const MadeUpNote = " (made up: the schema does not say what is there; give a sample that has it)"
 
 // Effect says what happened: added, changed, or lost, also if the field's default has taken the place of the value.
 func (s *Schema) Effect(l Loss) string {
@@ -219,6 +229,10 @@ func compareFields(n *node, path string, before, after map[string]any) []Loss {
 			lost = append(lost, Loss{Path: fieldpath.Child(path, key), Before: value, Empty: true})
 			continue
 		}
+		if !found && field.isOpen(value) {
+			lost = append(lost, Loss{Path: fieldpath.Child(path, key), Before: value}) // whatever is in it
+			continue
+		}
 		inner := compare(field, fieldpath.Child(path, key), value, other)
 		if (!found && value != nil && n.isMap() || other == nil && field.isMarked(value)) && !slices.ContainsFunc(inner, func(l Loss) bool { return !l.Empty }) {
 			inner = []Loss{{Path: fieldpath.Child(path, key), Before: value}} // whatever the value, the key says something
@@ -235,6 +249,12 @@ func (n *node) isMap() bool { return n != nil && n.entries != nil && len(n.prope
 func (n *node) isMarked(value any) bool {
 	_, isObject := value.(map[string]any)
 	return isObject && n != nil && n.marks
+}
+
+// isOpen reports whether a value has content, and is one of which the schema says no more than that there may be any.
+func (n *node) isOpen(value any) bool {
+	fields, isObject := value.(map[string]any)
+	return isObject && len(fields) > 0 && n != nil && n.preserve && n.isLeaf() && n.beyond != n
 }
 
 // isUndescribed reports whether the schema keeps a value and does not describe it.

@@ -60,6 +60,8 @@ type node struct {
 
 	beyond *node // what a value has that the schema keeps and does not describe; nil if there is nothing of the kind
 
+	typical map[string]any // content of a known type that the schema keeps and does not describe; nil if none is known
+
 	variants []*node // what to generate in place of this
 	forbids  []string
 	weight   int // how many nodes there are, with this one
@@ -134,6 +136,7 @@ func (c *compiler) node(s *structuralschema.Structural, more []*structuralschema
 	c.inside(n, s, nested(more))
 	n.hints = n.hinted(s.Description)
 	n.named = n.namedIn(s.Description)
+	n.typical = n.typically(fieldOf(path), s.Description)
 	n.quantity = (n.kind == text || n.kind == intOrString) && len(n.patterns) > 0 && allowsQuantities(n.limits)
 	n.weigh()
 	if choose {
@@ -232,6 +235,17 @@ func (n *node) weigh() {
 			n.weight += inner.weight
 		}
 	}
+}
+
+// fieldOf is the name of the field that a path ends with, or of the list or map that it ends in.
+func fieldOf(path string) string {
+	steps := fieldpath.Split(path)
+	for _, step := range slices.Backward(steps) {
+		if !step.List && step.Key != "<key>" {
+			return step.Key
+		}
+	}
+	return ""
 }
 
 // marker reports whether there is never anything in a value, so that all it says is that it is there.

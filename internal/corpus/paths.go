@@ -109,10 +109,11 @@ func (s *Schema) Pattern(path string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(s.Place(path), "['*']", ".*"), ".")
 }
 
-// Describes reports whether the schema says something of a path. It does not of what is below x-kubernetes-preserve-unknown-fields alone.
+// Describes reports whether the schema says something of a path. It does not of what is below x-kubernetes-preserve-unknown-fields alone,
+// unless the field is of a type of Kubernetes that has such a part.
 func (s *Schema) Describes(path string) bool {
 	way := fieldpath.Split(path)
-	return s == nil || len(way) == 0 || isMeta(way[0].Key) || s.at(way) != nil
+	return s == nil || len(way) == 0 || isMeta(way[0].Key) || s.at(way) != nil || s.hasTypically(path)
 }
 
 // IsRuled reports whether rules in CEL hold at a path or above.

@@ -186,6 +186,7 @@ func (t *targeting) special(n *node, w way) {
 	case place.isDuration(n) && n.acceptsText(noTime):
 		t.add(rankSpecial, "no time", w.fixing(n.path, noTime)).style = Zeros
 	case place.level > 0 || len(n.hints) > 0:
+	case n.kind == anything && len(t.g.knownAt(n)) > 0:
 	case n.kind == anything:
 		t.untyped(n, w)
 	case n.kind == text && n.isFree():

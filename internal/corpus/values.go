@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -94,6 +95,9 @@ func (m *maker) raw(n *node) any {
 	}
 	if len(n.properties) > 0 || n.embedded {
 		return m.object(n)
+	}
+	if known := m.undescribed(n); known != nil {
+		return known
 	}
 	return m.anything()
 }
@@ -202,7 +206,11 @@ func (m *maker) object(n *node) map[string]any {
 		m.fillMap(n, made)
 	}
 	if n.preserve && !m.minimal && !m.sparse && int64(len(made)) < n.maxFields {
-		made["unstructured"] = m.anything()
+		if known := m.undescribed(n); known != nil {
+			maps.Copy(made, known)
+		} else {
+			made["unstructured"] = m.anything()
+		}
 	}
 	m.atLeast(n, made)
 	m.atMost(n, made)

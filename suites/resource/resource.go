@@ -62,7 +62,7 @@ func (c *chapter) generate(ctx context.Context, version string) []*unstructured.
 // learn returns objects that the schema of a version allows and that the webhook converts on the way of each of some pairs.
 func (c *chapter) learn(ctx context.Context, version string, pairs []corpus.Pair) []*unstructured.Unstructured {
 	const number = 16
-	generator := c.env.Subject.Corpus.Definition.Generator(version, c.env.Seed(), nil)
+	generator := c.env.Subject.Corpus.Definition.Generator(version, c.env.Seed(), c.env.Subject.Corpus.Objects(version))
 	learning, enough := context.WithCancel(ctx)
 	defer enough()
 	adapted := generator.Learn(learning, number, func(_ context.Context, objects []*unstructured.Unstructured) []string {

@@ -128,23 +128,35 @@ func (r *round) kept(ctx context.Context, o *object, got *unstructured.Unstructu
 		r.failLosing(ctx, o, o.version, lost, what)
 	}
 	if len(empty) > 0 {
-		r.violated(ctx, requirement.PartEmpty, o, what+": empty values were dropped:\n%s", lines(empty))
+		r.violated(ctx, requirement.PartEmpty, o, what+": %s:\n%s", dropped(empty), lines(empty))
 	}
 }
 
+// dropped says what kind of values were left out, which is put up with.
+func dropped(losses []corpus.Loss) string {
+	if losses[0].MadeUp {
+		return "content was dropped that no user has"
+	}
+	return "empty values were dropped"
+}
+
 // losses compares two reads at a version, apart from what the user declared to be lossy. It returns what was lost, and
-// what was left out because it was empty.
+// what was left out because it was empty or, after that, had been made up.
 func (r *round) losses(version string, before, after map[string]any) (lost, empty []corpus.Loss) {
+	var madeUp []corpus.Loss
 	for _, loss := range r.definition.Schema(version).Losses(before, after) {
+		loss.MadeUp = r.env.Subject.Corpus.IsMadeUp(loss.Path, append([]string{version}, r.definition.Versions()...)...)
 		switch {
 		case r.lossy(version, loss.Path):
+		case loss.MadeUp:
+			madeUp = append(madeUp, loss)
 		case loss.Empty:
 			empty = append(empty, loss)
 		default:
 			lost = append(lost, loss)
 		}
 	}
-	return lost, empty
+	return lost, append(empty, madeUp...)
 }
 
 // lossy reports whether the user declared that a path at a version is lost by way of any other. All are on the way: API

@@ -176,7 +176,7 @@ func (r *round) settled(ctx context.Context, o *object, version string, before, 
 	case len(lost) > 0:
 		r.failLosing(ctx, o, home, lost, "created at %s, put at %s as it was read there, and read at %s before and after", o.version, version, home)
 	case len(empty) > 0:
-		r.violated(ctx, requirement.PartEmpty, o, "created at %s, put at %s as it was read there: empty values were dropped:\n%s", o.version, version, lines(empty))
+		r.violated(ctx, requirement.PartEmpty, o, "created at %s, put at %s as it was read there: %s:\n%s", o.version, version, dropped(empty), lines(empty))
 	case len(added) > 0 || after.GetGeneration() != before.GetGeneration():
 		generation := ""
 		if after.GetGeneration() != before.GetGeneration() {

@@ -92,7 +92,7 @@ func (p *prober) tooLarge(ctx context.Context) []found {
 			if place := pair.String() + path; !seen[place] {
 				seen[place] = true
 				message := fmt.Sprintf("conversion failed for an object that the schema allows, with a large integer at %s: %s", path, o.x.judgement.Rejected())
-				all = append(all, found{finding{0, pair.String(), path, message, requirement.PartRefusedValue, o.x, effect{sort: refused}}, pair, objects[i]})
+				all = append(all, found{finding: finding{0, pair.String(), path, message, requirement.PartRefusedValue, o.x, effect{sort: refused}}, pair: pair, subject: objects[i]})
 			}
 		}
 	}
@@ -128,7 +128,7 @@ func (p *prober) failures(ctx context.Context) []found {
 		if r.needs == "" && len(given) > 1 {
 			f.effect.where = fieldpath.Around(given...)
 		}
-		all = append(all, found{f, pair, r.object})
+		all = append(all, found{finding: f, pair: pair, subject: r.object})
 	}
 	if !p.generates() {
 		return nil

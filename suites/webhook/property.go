@@ -96,6 +96,16 @@ type found struct {
 
 	pair    corpus.Pair
 	subject *unstructured.Unstructured
+	madeUp  bool // the finding is in content that was made up
+}
+
+// newFound returns a finding with its object, and marks it if it is in content that was made up.
+func (p *prober) newFound(f finding, pair corpus.Pair, subject *unstructured.Unstructured) found {
+	one := found{finding: f, pair: pair, subject: subject}
+	if one.madeUp = p.isMadeUp(one); one.madeUp {
+		one.message += corpus.MadeUpNote
+	}
+	return one
 }
 
 // hold fails the spec unless the property holds for every object at every pair of versions, with the smallest object that shows
@@ -131,11 +141,7 @@ func (p *prober) against(ctx context.Context, what property) ([]found, int) {
 		}
 		tried += len(objects)
 		for _, f := range what.check(ctx, pair, objects) {
-			one := found{f, pair, objects[f.object]}
-			if p.isMadeUp(one) {
-				one.message += madeUp
-			}
-			all = append(all, one)
+			all = append(all, p.newFound(f, pair, objects[f.object]))
 		}
 	}
 	return all, tried
@@ -144,7 +150,7 @@ func (p *prober) against(ctx context.Context, what property) ([]found, int) {
 // report fails the spec because of what was found, or makes it Tolerated.
 func (p *prober) report(ctx context.Context, what property, all []found) {
 	GinkgoHelper()
-	// One that API servers accept is not worth reporting next to one that they reject.
+	// One that API servers accept is not worth reporting next to one that they reject. Of content that was made up all is said, at the end.
 	if p.fails(all) {
 		all = slices.DeleteFunc(slices.Clone(all), func(f found) bool { return p.env.Severity(f.part) == requirement.Tolerated })
 	}
@@ -156,16 +162,13 @@ func (p *prober) report(ctx context.Context, what property, all []found) {
 		p.independently(ctx)
 	}
 	first := p.smallest(ctx, what, all[0])
-	if strings.HasSuffix(all[0].message, madeUp) && !strings.HasSuffix(first.message, madeUp) {
-		first.message += madeUp
-	}
 	all[0] = first
 	if len(all) > mostTold {
 		p.env.Attach("places.txt", []byte(strings.Join(lines(all), "\n")+"\n"))
 	}
 	p.env.Attach("object.yaml", corpus.YAML(first.subject))
 	p.env.Found(p.reported(ctx, what, all))
-	p.violated(p.env.Severity(first.part), first.x, summary(all))
+	p.violated(p.severity(first), first.x, summary(all))
 }
 
 // sorted returns what was found in the order in which authors are to read it: the most informative first, and of that what small objects
@@ -191,7 +194,7 @@ func (p *prober) sorted(all []found) []found {
 
 // fails reports whether any of what was found is not Tolerated.
 func (p *prober) fails(all []found) bool {
-	return slices.ContainsFunc(all, func(f found) bool { return p.env.Severity(f.part) != requirement.Tolerated })
+	return slices.ContainsFunc(all, func(f found) bool { return p.severity(f) != requirement.Tolerated })
 }
 
 // distinct keeps the first of the findings at each place.
@@ -211,6 +214,9 @@ func distinct(all []found) []found {
 func (p *prober) reported(ctx context.Context, what property, all []found) []reports.FieldFinding {
 	var findings []reports.FieldFinding
 	for _, f := range all {
+		if f.madeUp && !all[0].madeUp {
+			continue // it is not a cause beside others
+		}
 		pair := f.pair
 		if what.reversed {
 			pair = reverse(pair)
@@ -234,7 +240,7 @@ func (p *prober) reported(ctx context.Context, what property, all []found) []rep
 // alone returns the same finding for an object that is asked for alone, and whether it has it.
 func (p *prober) alone(ctx context.Context, what property, f found, object *unstructured.Unstructured) (found, bool) {
 	for _, one := range what.check(ctx, f.pair, []*unstructured.Unstructured{object}) {
-		again := found{one, f.pair, object}
+		again := p.newFound(one, f.pair, object)
 		if one.place() == f.place() && p.env.Severity(one.part) == p.env.Severity(f.part) && p.rank(again) <= p.rank(f) {
 			return again, true
 		}

@@ -55,7 +55,7 @@ func (p *prober) pure(ctx SpecContext) {
 	what := property{check: p.again}
 	compare := func(a asked, then []outcome, way string) {
 		for _, f := range p.unlike(a.pair, a.first, then, way) {
-			all = append(all, found{f, a.pair, a.objects[f.object]})
+			all = append(all, found{finding: f, pair: a.pair, subject: a.objects[f.object]})
 		}
 	}
 	for _, a := range slices.Concat(forth, back) {

@@ -388,7 +388,7 @@ spec:
 			continue
 		}
 		lines := strings.Split(r.Reason, "\n")
-		if r.Verdict != requirement.Failed || !strings.Contains(lines[0], "spec.note: expected") || strings.HasSuffix(lines[1], madeUp) || !strings.HasSuffix(lines[2], madeUp) {
+		if r.Verdict != requirement.Failed || !strings.Contains(lines[0], "spec.note: expected") || strings.HasSuffix(lines[1], corpus.MadeUpNote) || !strings.HasSuffix(lines[2], corpus.MadeUpNote) {
 			t.Errorf("it is %s: %s", r.Verdict, r.Reason)
 		}
 	}

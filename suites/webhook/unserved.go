@@ -67,7 +67,7 @@ func (p *prober) unconvertedAt(ctx context.Context, version string) (found, bool
 			if o.raw != nil || !(refusal{x: o.x}).failed() {
 				return found{}, false
 			}
-			all = append(all, found{p.closedTo(pair, o.x), pair, objects[i]})
+			all = append(all, found{finding: p.closedTo(pair, o.x), pair: pair, subject: objects[i]})
 		}
 	}
 	if len(all) == 0 {
@@ -77,7 +77,7 @@ func (p *prober) unconvertedAt(ctx context.Context, version string) (found, bool
 	if p.generates() && len(p.env.Subject.Corpus.Objects(version)) == 0 {
 		if least := p.pool(ctx, version).generator.Minimal(); least != nil {
 			if o := p.answers(ctx, first.pair, []*unstructured.Unstructured{least})[0]; o.raw == nil {
-				first = found{p.closedTo(first.pair, o.x), first.pair, least}
+				first = found{finding: p.closedTo(first.pair, o.x), pair: first.pair, subject: least}
 			}
 		}
 	}
