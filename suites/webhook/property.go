@@ -29,6 +29,9 @@ type property struct {
 	// reversed is whether what is wrong is about objects at the second version of a pair, on their way through the first.
 	reversed bool
 
+	// large is whether it is about size alone, so that objects are shown as they are: to make them smaller says no more.
+	large bool
+
 	// mutual is whether API servers ask for it only between versions that they convert from and to.
 	mutual bool
 }
@@ -158,11 +161,13 @@ func (p *prober) report(ctx context.Context, what property, all []found) {
 	if len(all) == 0 {
 		return
 	}
-	if _, alone := p.alone(ctx, what, all[0], p.renamed(all[0].subject)); !alone {
-		p.independently(ctx)
+	if !what.large {
+		if _, alone := p.alone(ctx, what, all[0], p.renamed(all[0].subject)); !alone {
+			p.independently(ctx)
+		}
+		all[0] = p.smallest(ctx, what, all[0])
 	}
-	first := p.smallest(ctx, what, all[0])
-	all[0] = first
+	first := all[0]
 	if len(all) > mostTold {
 		p.env.Attach("places.txt", []byte(strings.Join(lines(all), "\n")+"\n"))
 	}

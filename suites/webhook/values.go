@@ -140,6 +140,7 @@ func (p *prober) huge(ctx SpecContext) {
 	what := p.converted(func(ctx context.Context, version string) []*unstructured.Unstructured {
 		return p.styled(ctx, version, corpus.Huge, 1)
 	})
+	what.large = true
 	check := what.check
 	type way struct {
 		pair  corpus.Pair
@@ -160,30 +161,26 @@ func (p *prober) huge(ctx SpecContext) {
 		}
 		return findings
 	}
-	p.tried(p.hold(ctx, what), "so much")
+	p.sound(ctx)
+	all, tried := p.against(ctx, what)
+	p.report(ctx, what, append(all, p.overflows(ctx)...))
+	p.tried(tried, "so much")
 }
 
 // small is below how many bytes the size of an object is not why it is not converted.
 const small = 64 << 10
 
-// forItsSize reports whether a big object is not converted because it is big: no small one like it was found that is not converted either.
+// forItsSize reports whether a big object is not converted because it is big: one like it with short texts and lists is.
 func (p *prober) forItsSize(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, x *exchange) bool {
 	if isLate(x) {
 		return true // a small one was converted in time, or there would be nothing to ask
 	}
-	refused := false
-	ctx, enough := context.WithCancel(ctx)
-	defer enough()
-	p.shrink(ctx, pair.From, object, func(ctx context.Context, candidate *unstructured.Unstructured) bool {
-		o := p.answers(ctx, pair, []*unstructured.Unstructured{candidate})[0]
-		fails := o.raw == nil && cause(&o.x) == cause(x)
-		if fails && size(candidate) < small {
-			refused = true
-			enough()
-		}
-		return fails
-	})
-	return !refused
+	lessened := p.schemaOf(pair.From).Lessened(object)
+	if lessened == nil || size(lessened) >= small {
+		return true
+	}
+	o := p.answers(ctx, pair, []*unstructured.Unstructured{lessened})[0]
+	return o.raw != nil || cause(&o.x) != cause(x)
 }
 
 // additions looks at whole objects, and at the partial ones of server-side apply unless whole ones show enough.

@@ -1,0 +1,107 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/internal/corpus"
+)
+
+const (
+	// mostAnnotations is how many bytes the keys and values of all annotations of an object may have. API servers refuse what a conversion
+	// returns with more, and with that every list that the object is in.
+	mostAnnotations = 256 << 10
+
+	// probed is by how many bytes a text is made longer to see how much of that goes into annotations.
+	probed = 2000
+
+	// mostMeasured is how many fields are measured on a way, and mostOverflows how many of them are shown to be too large.
+	mostMeasured, mostOverflows = 60, 3
+)
+
+// overflows returns the fields that a conversion keeps in annotations and that may be too long for these. How much each text adds to the
+// annotations is measured, and the length at which they are too large is computed from that and tried.
+func (p *prober) overflows(ctx context.Context) []found {
+	var all []found
+	for _, pair := range p.pairs(ctx) {
+		schema, measured, over := p.schemaOf(pair.From), map[string]bool{}, 0
+		objects := p.each(ctx, pair.From)
+		for i, o := range p.forth(ctx, pair, objects) {
+			if o.object == nil || annotated(o.object) <= annotated(objects[i].Object) {
+				continue
+			}
+			for _, path := range corpus.Leaves(objects[i]) {
+				place := schema.Place(path)
+				if schema.Room(path) <= probed || measured[place] || len(measured) == mostMeasured || over == mostOverflows || p.spent() || p.silent != nil {
+					continue
+				}
+				measured[place] = true
+				if f, is := p.overflow(ctx, pair, objects[i], path, annotated(o.object)); is {
+					all, over = append(all, p.newFound(f.finding, pair, f.subject)), over+1
+				}
+			}
+		}
+	}
+	return all
+}
+
+// annotated is how many bytes the annotations of an object have.
+func annotated(object map[string]any) int {
+	total := 0
+	for key, value := range (&unstructured.Unstructured{Object: object}).GetAnnotations() {
+		total += len(key) + len(value)
+	}
+	return total
+}
+
+// overflow reports whether an object with a long text at a path is not converted because of what goes into annotations, of which there
+// are so many bytes now.
+func (p *prober) overflow(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string, now int) (sized, bool) {
+	schema := p.schemaOf(pair.From)
+	text := unpacked(mostStored)
+	probe := corpus.With(object, path, text[:probed])
+	if len(schema.Problems(probe.Object)) > 0 {
+		return sized{}, false
+	}
+	o := p.convert(ctx, pair, []*unstructured.Unstructured{probe})[0]
+	before, _ := corpus.Value(object.Object, path)
+	grown := probed - len(fmt.Sprint(before))
+	if o.object == nil || annotated(o.object)-now < grown/4 {
+		return sized{}, false
+	}
+	// Some more is tried than it takes, since text may be packed.
+	each := float64(annotated(o.object)-now) / float64(grown)
+	length := int(1.02*float64(mostAnnotations-now)/each) + probed
+	if int64(length) > schema.Room(path) || length > len(text) || size(object)+length > mostStored {
+		return sized{}, false
+	}
+	large := corpus.With(object, path, text[:length])
+	x := p.answers(ctx, pair, []*unstructured.Unstructured{large})[0]
+	if x.raw != nil || len(schema.Problems(large.Object)) > 0 {
+		return sized{}, false
+	}
+	message := fmt.Sprintf("%s: expected a text of %d bytes to be converted (an object of %d bytes, which API servers store), got %s; each byte adds %.2g to the annotations",
+		path, length, size(large), x.x.judgement.Rejected(), each)
+	return sized{finding{0, pair.String(), schema.Place(path), message, none, x.x, effect{sort: refused, kept: true}}, large}, true
+}
+
+// sized is a finding about an object that was made larger.
+type sized struct {
+	finding
+
+	subject *unstructured.Unstructured
+}
+
+// unpacked is a text that does not get much smaller when it is compressed, the same one each time.
+func unpacked(length int) string {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // it is to be the same each time
+	text := make([]byte, length)
+	for i := range text {
+		text[i] = letters[random.IntN(len(letters))]
+	}
+	return string(text)
+}
