@@ -292,7 +292,7 @@ func (l *learning) suit(ctx context.Context, object *unstructured.Unstructured, 
 			if !is || !l.takes(ctx, With(object, path, value)) {
 				continue
 			}
-			for l.g.levelOf(n) < sort && l.g.refuse(path, refused) { //nolint:revive // each call is a step to the sort
+			for l.g.levelOf(n) < sort && l.g.refuse(path, refused) {
 			}
 			return true
 		}

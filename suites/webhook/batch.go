@@ -21,6 +21,9 @@ const (
 	batched     = 5
 	mostBatched = 16
 
+	// crowd is how many objects large batches have, of so many bytes at most.
+	crowd, mostCrowded = 520, 2 << 20
+
 	// steadiness is how often an object must be converted in the same way, for a difference to be the fault of its neighbours.
 	steadiness = 64
 )
@@ -121,7 +124,7 @@ func (p *prober) dependencies(ctx context.Context) []dependency {
 }
 
 func (p *prober) dependency(ctx context.Context, pair corpus.Pair) (dependency, bool) {
-	objects := p.batch(ctx, pair.From, max(batched, min(len(p.all(ctx, pair.From)), mostBatched)))
+	objects := namesakes(p.batch(ctx, pair.From, max(batched, min(len(p.all(ctx, pair.From)), mostBatched))))
 	backwards := slices.Clone(objects)
 	slices.Reverse(backwards)
 	together, reversed := p.ask(ctx, p.reviewVersion(ctx), pair, objects...), p.ask(ctx, p.reviewVersion(ctx), pair, backwards...)
@@ -146,7 +149,58 @@ func (p *prober) dependency(ctx context.Context, pair corpus.Pair) (dependency, 
 			}
 		}
 	}
+	if d, is := p.crowded(ctx, pair); is {
+		return d, true
+	}
 	return p.traces(ctx, pair, objects, singly)
+}
+
+// namesakes gives every second object the name of the one before, in another namespace.
+func namesakes(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	for i, object := range objects {
+		if i%2 == 1 && object.GetNamespace() != "" && objects[i-1].GetNamespace() == object.GetNamespace() {
+			object.SetName(objects[i-1].GetName())
+			object.SetNamespace("other")
+		}
+	}
+	return objects
+}
+
+// crowded looks in a large batch for an object that is converted otherwise than in a small one, and then alone. That a large one is not
+// converted at all is up to webhook.batch.sizes.
+func (p *prober) crowded(ctx context.Context, pair corpus.Pair) (dependency, bool) {
+	var different []*unstructured.Unstructured
+	var expected []json.RawMessage
+	bytes := 0
+	all := p.all(ctx, pair.From)
+	for i, o := range p.forth(ctx, pair, all) {
+		if n := size(all[i]); o.raw != nil && (bytes+n)*crowd <= mostCrowded*(len(different)+1) {
+			different, expected, bytes = append(different, all[i]), append(expected, o.raw), bytes+n
+		}
+	}
+	if len(different) < 2 || p.silent != nil {
+		return dependency{}, false
+	}
+	objects := corpus.Multiply(different, crowd)
+	x := p.ask(ctx, p.reviewVersion(ctx), pair, objects...)
+	if x.judgement.Rejected() != nil {
+		return dependency{}, false
+	}
+	for i, raw := range x.judgement.Objects {
+		if len(apart(p.schemaOf(pair.To), p.decode(expected[i%len(expected)]), p.decode(raw))) == 0 {
+			continue
+		}
+		alone := p.byItself(ctx, pair, objects[i])
+		d := dependency{pair: pair, at: i, x: x, apart: p.apart(pair, alone, raw)}
+		if len(d.apart) == 0 || alone == nil {
+			continue
+		}
+		for n := 0; n < steadiness && len(d.unsteady) == 0; n++ {
+			d.unsteady = p.apart(pair, alone, p.byItself(ctx, pair, objects[i]))
+		}
+		return d, true
+	}
+	return dependency{}, false
 }
 
 // traces looks in objects for what the webhook keeps of others: each is asked for again after one that has labels, annotations and entries
@@ -221,9 +275,31 @@ func (p *prober) mixedVersions(ctx SpecContext) {
 				mixed = append(mixed, p.batch(ctx, pair.From, 2)...)
 			}
 		}
+		mixed = corpus.Multiply(shuffled(mixed), len(mixed)) // each has a name of its own, or nobody could say which is which
 		x := p.ask(ctx, p.reviewVersion(ctx), corpus.Pair{From: "all others", To: to}, mixed...)
 		p.expect(ctx, x, "objects of several versions")
+		if x.judgement.Rejected() != nil {
+			continue
+		}
+		for i, object := range mixed {
+			pair := corpus.Pair{From: object.GroupVersionKind().Version, To: to}
+			alone := p.byItself(ctx, pair, object)
+			if lost := p.apart(pair, alone, x.judgement.Objects[i]); alone != nil && len(lost) > 0 && len(p.apart(pair, alone, p.byItself(ctx, pair, object))) == 0 {
+				p.fail(x, fmt.Sprintf("%s: object %d of %d, which is at %s: expected the same as alone: %s", x.what, i, len(mixed), pair.From, fewLines(lost)))
+			}
+		}
 	}
+}
+
+// shuffled returns objects in an order in which those of one version are not next to each other, and the versions are not sorted.
+func shuffled(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	var others []*unstructured.Unstructured
+	for start := range 2 {
+		for i := len(objects) - 1 - start; i >= 0; i -= 2 {
+			others = append(others, objects[i])
+		}
+	}
+	return others
 }
 
 // sizes asks for batches of the smallest object, each for another pair of versions: it is the number that matters.

@@ -43,12 +43,6 @@ spec:
 // TestLostWhole wants a loss to be declared no wider than it is: what is kept beside it, under another name, may not get lost unseen.
 func TestLostWhole(t *testing.T) {
 	t.Parallel()
-	rename := func(spec map[string]any, from, to string) {
-		if value, found := spec[from]; found {
-			delete(spec, from)
-			spec[to] = value
-		}
-	}
 	subject := served{handler: stranger{converts: func(_, to string, object map[string]any) string {
 		spec := specOf(object)
 		if to == "v1" {
