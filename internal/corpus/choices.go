@@ -199,6 +199,13 @@ func allowsQuantities(l limits) bool {
 		!slices.ContainsFunc([]string{"abc", "1x", "10s", "1h"}, l.matches)
 }
 
+// allowsAmounts reports whether the patterns are for quantities with some of their units.
+func allowsAmounts(l limits) bool {
+	const least = 2
+	units := slices.DeleteFunc([]string{"1Ki", "1Mi", "1Gi", "1Ti", "1k", "1M", "1G", "1T"}, func(unit string) bool { return !l.matches(unit) })
+	return len(units) >= least && !slices.ContainsFunc([]string{"abc", "1x", "10s", "1h", "1GB", "a1"}, l.matches)
+}
+
 // matches reports whether all patterns do.
 func (l *limits) matches(value string) bool {
 	return !slices.ContainsFunc(l.patterns, func(pattern *regexp.Regexp) bool { return !pattern.MatchString(value) })

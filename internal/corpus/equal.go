@@ -110,4 +110,4 @@ func canonicalQuantity(text string) string {
 	return "quantity " + digits
 }
 
-func (n *node) isQuantity() bool { return n != nil && n.quantity }
+func (n *node) isQuantity() bool { return n != nil && n.amount }

@@ -42,7 +42,7 @@ const comparedSchema = `{type: object, properties: {status: {type: object}, spec
 	selector: {type: object, properties: {matchLabels: {type: object, additionalProperties: {type: string}}, matchExpressions: {type: array, items: {type: object}}}},
 	mode: {type: object, properties: {pass: {type: object}, reject: {type: object}}}, metadata: {type: object}, kept: {type: object, x-kubernetes-preserve-unknown-fields: true},
 	issuer: {type: object, oneOf: [{required: [ca]}, {required: [acme]}], properties: {ca: {type: object, properties: {secret: {type: string}}}, acme: {type: object, properties: {url: {type: string}}}, options: {type: object, properties: {a: {type: string}}}}},
-	volume: {type: object, properties: {emptyDir: {type: object, properties: {medium: {type: string}}}}},
+	volume: {type: object, properties: {size: {type: string, pattern: '^[1-9][0-9]{0,3}(Gi?|Ti?)$'}, code: {type: string, pattern: '^[0-9]+[A-Z]+$'}, emptyDir: {type: object, properties: {medium: {type: string}}}}},
 	map: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name, kind], items: {type: object, required: [name], properties: {name: {type: string}, kind: {type: string, default: A}, value: {type: integer}}}},
 	lit: {type: boolean, default: true}, dark: {type: boolean, default: false}, level: {type: integer, nullable: true, default: 3}, words: {type: array, default: [a], items: {type: string}}, free: {type: object, additionalProperties: {type: string}}}}}}`
 
@@ -64,6 +64,9 @@ func TestLosses(t *testing.T) {
 		{`{"a":"60m"}`, `{"a":"61m"}`, `a: expected "60m", got "61m"`, `a: expected "60m", got "61m"`},
 		{`{"spec":{"quantity":"1000m"}}`, `{"spec":{"quantity":1}}`, `spec.quantity: expected "1000m", got 1`, ""},
 		{`{"spec":{"quantity":"1Gi"}}`, `{"spec":{"quantity":"1024Mi"}}`, `spec.quantity: expected "1Gi", got "1024Mi"`, ""},
+		{`{"spec":{"volume":{"size":"4000G"}}}`, `{"spec":{"volume":{"size":"4T"}}}`, `spec.volume.size: expected "4000G", got "4T"`, ""},
+		{`{"spec":{"volume":{"size":"4000G"}}}`, `{"spec":{"volume":{"size":"4Ti"}}}`, `spec.volume.size: expected "4000G", got "4Ti"`, `spec.volume.size: expected "4000G", got "4Ti"`},
+		{`{"spec":{"volume":{"code":"4000G"}}}`, `{"spec":{"volume":{"code":"4T"}}}`, `spec.volume.code: expected "4000G", got "4T"`, `spec.volume.code: expected "4000G", got "4T"`},
 		{`{"spec":{"quantity":"10m"}}`, `{"spec":{"quantity":"10M"}}`, `spec.quantity: expected "10m", got "10M"`, `spec.quantity: expected "10m", got "10M"`},
 		{`{"spec":{"port":5}}`, `{"spec":{"port":"5"}}`, `spec.port: expected 5, got "5"`, `spec.port: expected 5, got "5"`},
 		{`{"spec":{"bytes":"YQ=="}}`, `{"spec":{"bytes":"YQ\n=="}}`, `spec.bytes: expected "YQ==", got "YQ\n=="`, ""},

@@ -47,6 +47,7 @@ type node struct {
 
 	limits
 	quantity bool
+	amount   bool // it is a quantity, or one with only some of the units
 	rules    apiextensionsv1.ValidationRules // in CEL, here
 
 	hints    []string   // strings like those that the place is for
@@ -138,6 +139,7 @@ func (c *compiler) node(s *structuralschema.Structural, more []*structuralschema
 	n.named = n.namedIn(s.Description)
 	n.typical = n.typically(fieldOf(path), s.Description)
 	n.quantity = (n.kind == text || n.kind == intOrString) && len(n.patterns) > 0 && allowsQuantities(n.limits)
+	n.amount = n.quantity || (n.kind == text || n.kind == intOrString) && len(n.patterns) > 0 && allowsAmounts(n.limits)
 	n.weigh()
 	if choose {
 		n.variants = c.variants(s, more, path, choices)

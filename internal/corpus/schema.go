@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -147,11 +148,47 @@ func (s *Schema) problems(ctx context.Context, object map[string]any) []Problem 
 // validated returns what upstream's validation finds.
 func (s *Schema) validated(ctx context.Context, object map[string]any) []Problem {
 	var problems []Problem
+	whole := object
 	object = runtime.DeepCopyJSON(object)
 	for _, path := range s.prune(object) {
-		problems = append(problems, Problem{path, "API servers drop this: the schema does not contain it, or does not allow null there", Unknown})
+		problems = append(problems, Problem{quotedIn(whole, path), "API servers drop this: the schema does not contain it, or does not allow null there", Unknown})
 	}
 	return append(problems, s.invalid(ctx, object)...)
+}
+
+// quotedIn is upstream's path of a field that an object has, with quotes around keys that have dots in them. Other paths stay as they are.
+func quotedIn(object map[string]any, path string) string {
+	var found func(value any, path, before string) (string, bool)
+	found = func(value any, path, before string) (string, bool) {
+		if path == "" {
+			return before, true
+		}
+		switch value := value.(type) {
+		case map[string]any:
+			rest := strings.TrimPrefix(path, ".")
+			for _, key := range slices.Sorted(maps.Keys(value)) {
+				end, is := strings.CutPrefix(rest, key)
+				if !is || key == "" || end != "" && end[0] != '.' && end[0] != '[' {
+					continue
+				}
+				if whole, is := found(value[key], end, fieldpath.Child(before, key)); is {
+					return whole, true
+				}
+			}
+		case []any:
+			for i, inner := range value {
+				item := fieldpath.Item("", i)
+				if end, is := strings.CutPrefix(path, item); is {
+					return found(inner, end, before+item)
+				}
+			}
+		}
+		return "", false
+	}
+	if whole, is := found(object, path, ""); is {
+		return whole
+	}
+	return path
 }
 
 // invalid returns the problems of an object that was pruned.

@@ -79,3 +79,17 @@ func TestPrepare(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// TestUnknownKeysWithDots wants the paths of what API servers drop to name keys with dots as such, in lists too.
+func TestUnknownKeysWithDots(t *testing.T) {
+	t.Parallel()
+	s := defined(t, widget(spec("list: {type: array, items: {type: object, properties: {known: {type: object}}}}"))).Schema("v1")
+	object := parsed(t, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"list":[{},{"known":{"app.kubernetes.io/part-of":{}}}]}}`)
+	problems := s.Problems(object)
+	if len(problems) != 1 || problems[0].Path != "spec.list[1].known['app.kubernetes.io/part-of']" {
+		t.Errorf("got %v", problems)
+	}
+	if _, found := Value(object, problems[0].Path); !found {
+		t.Error("there is nothing at the path")
+	}
+}
