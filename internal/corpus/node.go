@@ -47,7 +47,7 @@ type node struct {
 
 	limits
 	quantity bool
-	amount   bool // it is a quantity, or one with only some of the units
+	amount   bool                            // it is a quantity, or one with only some of the units
 	rules    apiextensionsv1.ValidationRules // in CEL, here
 
 	hints    []string   // strings like those that the place is for

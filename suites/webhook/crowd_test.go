@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -27,10 +28,7 @@ func TestCrowds(t *testing.T) {
 		if len(objects) <= max(to, of) {
 			return
 		}
-		taken := map[string]any{}
-		for key, value := range objects[of] {
-			taken[key] = value
-		}
+		taken := maps.Clone(objects[of])
 		taken["metadata"] = objects[to]["metadata"]
 		objects[to] = taken
 	}
