@@ -36,6 +36,7 @@ type checker struct {
 	flags   *pflag.FlagSet
 	hold    bool
 	lossy   string // file for the losses to declare; empty for none
+	record  string // folder for what the webhook answers now; empty for none
 	seed    int64  // of the check, once it is known
 
 	api       clusterFlags
@@ -118,6 +119,7 @@ func (c *checker) bindSpecs(cmd *cobra.Command) {
 	c.bindHistory(flags)
 	flags.BoolVar(&c.hold, "hold", false, "keep the PROGRAM running after the check until Ctrl-C, so that the scripts in the report work")
 	flags.StringVar(&c.lossy, "write-lossy", "", "file to write the fields that the webhook loses to, as lossy entries for crdconform.yaml; must not exist yet")
+	flags.StringVar(&c.record, "record-expected", "", "check nothing, and write to this folder what the webhook makes of the samples and of an object for each field, for --expect")
 }
 
 // urlOrProgram wants a URL at most, and nothing else before a program.
@@ -302,6 +304,9 @@ func (c *checker) run(ctx context.Context) error {
 		return err
 	}
 	c.act()
+	if c.record != "" {
+		return c.recordExpected(ctx, p, plan)
+	}
 	c.seed, c.dir = plan.Seed(), plan.ReportDir()
 	if err = c.begin(); err != nil {
 		return err
@@ -367,7 +372,7 @@ func (c *checker) write(text string) error {
 
 // again is the command that checks one requirement again in the same way.
 func (c *checker) again(_ string, id requirement.ID) string {
-	words := append([]string{"crdconform", c.name}, c.repeated([]string{"filter", "skip", "seed", "write-lossy"})...)
+	words := append([]string{"crdconform", c.name}, c.repeated([]string{"filter", "skip", "seed", "write-lossy", "record-expected"})...)
 	words = slices.Insert(words, 2, fmt.Sprintf("--filter=%s", id), fmt.Sprintf("--seed=%d", c.seed))
 	return strings.Join(words, " ")
 }

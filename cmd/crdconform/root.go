@@ -143,7 +143,7 @@ func oneLine(text string) string {
 
 // readFirst returns the commands that only read, or read before they call act: what they are given may never come to an end.
 func readFirst() []string {
-	return []string{"check", "load", "rehearse", "disrupt", "diff", "compare", "report", "list", "explain", "lint", "init", "config", "version", "man", "help", "completion", "storage status", "storage safe-to-drop", "doctor"}
+	return []string{"check", "load", "rehearse", "disrupt", "diff", "convert", "compare", "report", "list", "explain", "lint", "init", "config", "version", "man", "help", "completion", "storage status", "storage safe-to-drop", "doctor"}
 }
 
 // noArguments wants none.
@@ -219,7 +219,7 @@ object and under load?
 	root.SetVersionTemplate("crdconform {{.Version}}\n")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.AddCommand(newRun(s), newMatrix(s), newColumn(s, os.Stdin), newMinors(s), newCleanup(s), newCheck(s), newRehearse(s, os.Stdin), newDisrupt(s), newLoad(s), newWorker(s, os.Stdin), newCompare(s), newReport(s), newServe(s), newRecord(s), newDiff(s), newStorage(s), newDoctor(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s), newMan())
+	root.AddCommand(newRun(s), newMatrix(s), newColumn(s, os.Stdin), newMinors(s), newCleanup(s), newCheck(s), newRehearse(s, os.Stdin), newDisrupt(s), newLoad(s), newWorker(s, os.Stdin), newCompare(s), newReport(s), newServe(s), newRecord(s), newDiff(s), newConvert(s), newStorage(s), newDoctor(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s), newMan())
 	if s.plugin {
 		asPlugin(root)
 	}

@@ -130,6 +130,7 @@ const (
 
 	rehearse = "rehearse"
 	disrupt  = "disrupt"
+	convert  = "convert"
 
 	matrix = "matrix"
 	column = "column" // of a matrix
@@ -156,7 +157,7 @@ func commonOptions() []Option {
 	subject, specs := []string{check, load}, []string{check, run, rehearse, matrix, column}
 	const folder = "folder for the reports"
 	return []Option{
-		{Key: "crds", Flag: "crd", Commands: []string{check, load, diff, disrupt}, Files: true, Help: "files with CustomResourceDefinitions, patterns such as '*.yaml', folders, kustomizations, or - for standard input"},
+		{Key: "crds", Flag: "crd", Commands: []string{check, load, diff, disrupt, convert}, Files: true, Help: "files with CustomResourceDefinitions, patterns such as '*.yaml', folders, kustomizations, or - for standard input"},
 		{
 			Key: "old", Flag: "old", Commands: []string{check}, Files: true,
 			Help: "definitions of an earlier release, whose objects may be in storage; same syntax as --crd, or git://REF:PATH; can be repeated, oldest first",
@@ -208,7 +209,7 @@ func commonOptions() []Option {
 
 // webhookOptions say where the webhook is, or how to start it, and how to talk to it.
 func webhookOptions() []Option {
-	subject, asking := []string{check, load}, []string{check, load, diff, record, rehearse}
+	subject, asking := []string{check, load, convert}, []string{check, load, convert, diff, record, rehearse}
 	return []Option{
 		{Key: "webhook.fromCRD", Flag: "from-crd", Commands: subject, Help: "take the webhook and its certificates from spec.conversion of each definition"},
 		{Key: "webhook.fromCRD.address", Flag: "address", Commands: subject, Help: "with --from-crd: host:port at which the service can be reached from here, for example through kubectl port-forward"},
@@ -222,8 +223,8 @@ func webhookOptions() []Option {
 		},
 		{Key: "webhook.clientCertificate.certFile", Flag: "client-cert", Commands: subject, Files: true, Help: "client certificate for a webhook that requires one, in PEM"},
 		{Key: "webhook.clientCertificate.keyFile", Flag: "client-key", Commands: subject, Files: true, Help: "private key of --client-cert, in PEM"},
-		{Key: "webhook.http2", Flag: "http2", Commands: []string{check, load, diff, record}, Help: "use HTTP/2, as API servers do for URLs on localhost; default: HTTP/1.1"},
-		{Key: "webhook.timeout", Default: defaultTimeout, Flag: "timeout", Commands: []string{check, load, diff}, Help: fmt.Sprintf("how long to wait for a response; API servers wait for %s", defaultTimeout)},
+		{Key: "webhook.http2", Flag: "http2", Commands: []string{check, load, convert, diff, record}, Help: "use HTTP/2, as API servers do for URLs on localhost; default: HTTP/1.1"},
+		{Key: "webhook.timeout", Default: defaultTimeout, Flag: "timeout", Commands: []string{check, load, convert, diff}, Help: fmt.Sprintf("how long to wait for a response; API servers wait for %s", defaultTimeout)},
 	}
 }
 

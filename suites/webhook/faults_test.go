@@ -44,7 +44,7 @@ func TestFaultsAreOfAllSpecs(t *testing.T) {
 	}
 }
 
-// ofUsersFiles reports whether a requirement is about what only the files of a user say: TestExpected and TestConversionReviewVersions have some.
+// ofUsersFiles reports whether a requirement is about what only the files of a user say: TestExpected and TestListedReviewVersions have some.
 func ofUsersFiles(id requirement.ID) bool {
 	return id == requirement.WebhookRequestConversionReviewVersions || id == requirement.WebhookConversionExpected
 }
