@@ -44,9 +44,9 @@ type Config struct { //nolint:recvcheck // a value, which Override alone changes
 	// Fields that conversions are known to lose.
 	Lossy []Lossy `json:"lossy"`
 	// Fields whose values are in another field at the other version, although both versions have the first.
-	Moved []Moved `json:"moved"`
+	Moved []Changed `json:"moved"`
 	// Fields that both versions have, and whose values are others at the other version: another unit, or other words for the same.
-	RenamedValues []RenamedValues `json:"renamedValues"`
+	RenamedValues []Changed `json:"renamedValues"`
 	// Requirements that are known to fail. If one of them passes, the run fails.
 	KnownFailing []KnownFailing `json:"knownFailing"`
 	// Check only these requirements: IDs, beginnings of IDs such as webhook.response, or patterns such as *.uid. All if empty.
@@ -207,44 +207,19 @@ func (l Lossy) Matches(group, kind, from, through, path string) bool {
 	return l.Path.Matches(path)
 }
 
-// Moved is a field whose value is in another field at the other version.
-type Moved struct {
+// Changed is a field that both versions have, and that is not equal at both.
+type Changed struct {
 	// Path of the field, written like a path of lossy.
 	Path Pattern `json:"path" jsonschema:"required"`
-	// Path of the other field. For the items of a list that are in another order, it is the same path.
-	Into Pattern `json:"into" jsonschema:"required"`
+	// Path of the field that has the value at the other version: for moved, which needs it. If the items of a list are in another order, it
+	// is the path of the list, as path is. What holds on the way there holds on the way back.
+	Into Pattern `json:"into,omitzero"`
 	// Group of the definition; any if missing.
 	Group string `json:"group,omitempty"`
 	// Kind of the objects; any if missing.
 	Kind string `json:"kind,omitempty"`
 	// Why this is right, for the report.
 	Reason string `json:"reason" jsonschema:"required,pattern=[^ ]"`
-}
-
-// Matches reports whether it is known that the value of a field is in another one at the other version. What holds on the way there holds
-// on the way back.
-func (m Moved) Matches(group, kind, path, into string) bool {
-	if m.Group != "" && m.Group != group || m.Kind != "" && m.Kind != kind {
-		return false
-	}
-	return m.Path.Matches(path) && m.Into.Matches(into) || m.Path.Matches(into) && m.Into.Matches(path)
-}
-
-// RenamedValues is a field whose values are others at the other version.
-type RenamedValues struct {
-	// Path of the field, written like a path of lossy.
-	Path Pattern `json:"path" jsonschema:"required"`
-	// Group of the definition; any if missing.
-	Group string `json:"group,omitempty"`
-	// Kind of the objects; any if missing.
-	Kind string `json:"kind,omitempty"`
-	// Why this is right, for the report.
-	Reason string `json:"reason" jsonschema:"required,pattern=[^ ]"`
-}
-
-// Matches reports whether it is known that a field has other values at the other version.
-func (r RenamedValues) Matches(group, kind, path string) bool {
-	return (r.Group == "" || r.Group == group) && (r.Kind == "" || r.Kind == kind) && r.Path.Matches(path)
 }
 
 // KnownFailing is a requirement that is known to fail.

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,30 +15,6 @@ func (c Config) CRDFiles() ([]string, error) { return c.files("crds", c.CRDs) }
 
 // SampleFiles returns the files that samples names, like CRDFiles.
 func (c Config) SampleFiles() ([]string, error) { return c.files("samples", c.Samples) }
-
-// ExpectedFiles returns the files that expected names, like CRDFiles, and those in the folders of its folders.
-func (c Config) ExpectedFiles() ([]string, error) {
-	var names []string
-	for _, name := range c.Expected {
-		names = append(names, name)
-		if info, err := os.Stat(c.Path(name)); err != nil || !info.IsDir() {
-			continue
-		}
-		names = names[:len(names)-1]
-		if err := filepath.WalkDir(c.Path(name), func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && !entry.IsDir() && manifest.IsFile(path) {
-				names = append(names, path)
-			}
-			return err
-		}); err != nil {
-			return nil, c.At("expected", "%w", err)
-		}
-	}
-	if len(c.Expected) > 0 && len(names) == 0 {
-		return nil, c.At("expected", "no .yaml, .yml or .json file in %s", strings.Join(c.Expected, ", "))
-	}
-	return Config{}.files("expected", names)
-}
 
 func (c Config) files(key string, names []string) ([]string, error) {
 	var all []string

@@ -58,6 +58,7 @@ moved:
 - {path: spec.host, into: spec.internalHost, kind: Widget, reason: the external host came first}
 renamedValues:
 - {path: spec.timeout, group: example.com, reason: milliseconds}
+expected: [testdata/conversions]
 `
 
 func parse(t *testing.T, text string) Config {
@@ -84,7 +85,7 @@ func TestEverything(t *testing.T) {
 	seconds := func(n float64) Duration { return Duration{time.Duration(n * float64(time.Second))} }
 	want := Config{
 		APIVersion: APIVersion, Kind: Kind,
-		CRDs: []string{"config/crd/bases/*.yaml"}, Samples: []string{"config/samples"}, Redact: []string{"spec.password", "spec.users[*].token"},
+		CRDs: []string{"config/crd/bases/*.yaml"}, Samples: []string{"config/samples"}, Expected: []string{"testdata/conversions"}, Redact: []string{"spec.password", "spec.users[*].token"},
 		Webhook: Webhook{
 			Command: &Command{
 				Args: []string{"./bin/manager", "--webhook-port={port}", "--webhook-cert-path={certs}"},
@@ -97,8 +98,8 @@ func TestEverything(t *testing.T) {
 			Path: pattern(t, "spec.legacy[*].mode"), Group: "example.com", Kind: "Widget", From: "v1beta1", Through: "v1",
 			Reason: "the field was removed on purpose, see ADR 7",
 		}},
-		Moved:         []Moved{{Path: pattern(t, "spec.host"), Into: pattern(t, "spec.internalHost"), Kind: "Widget", Reason: "the external host came first"}},
-		RenamedValues: []RenamedValues{{Path: pattern(t, "spec.timeout"), Group: "example.com", Reason: "milliseconds"}},
+		Moved:         []Changed{{Path: pattern(t, "spec.host"), Into: pattern(t, "spec.internalHost"), Kind: "Widget", Reason: "the external host came first"}},
+		RenamedValues: []Changed{{Path: pattern(t, "spec.timeout"), Group: "example.com", Reason: "milliseconds"}},
 		KnownFailing:  []KnownFailing{{"webhook.response.uid", "issue 12"}},
 		Filter:        []string{"webhook", "*.uid"}, Skip: []string{"webhook.response.in-time"},
 		Strict: true, Cluster: None, Generate: Generate{Objects: 7, Seed: -42}, ReportDir: "reports",
@@ -291,8 +292,9 @@ func otherMistakes() map[string]mistake {
 		"path with a dot":      at("lossy: [{path: .spec, reason: b}]", `lossy[0].path: the path ".spec" begins with a dot; leave the dot out`),
 		"path with a bracket":  beyond("lossy:\n- path: spec.list[].a\n  reason: b", `4:9: lossy[0].path: the path "spec.list[].a" has []; write [*]`),
 		"move without path":    at("moved:\n- {into: spec.a, reason: b}", "4:3: moved[0]: it has no path; write path: spec.list[*].name"),
-		"move to nowhere":      at("moved: [{path: spec.a, reason: b}]", "moved[0]: it does not say where the value is at the other version; write into: spec.other"),
+		"move to nowhere":      beyond("moved: [{path: spec.a, reason: b}]", "moved[0]: it does not say where the value is at the other version; write into: spec.other"),
 		"move without reason":  at("moved: [{path: spec.a, into: spec.b}]", "moved[0]: it has no reason; write reason: why this is right"),
+		"values elsewhere":     beyond("renamedValues: [{path: spec.a, into: spec.b, reason: c}]", "renamedValues[0].into: a value that is in another field is for moved"),
 		"values without path":  at("renamedValues: [{reason: b}]", "renamedValues[0]: it has no path; write path: spec.list[*].name"),
 		"values without cause": at("renamedValues: [{path: spec.a, reason: ' '}]", "renamedValues[0]: it has no reason; write reason: why this is right"),
 		"loss in place":        beyond("lossy: [{path: a, reason: b, from: v1, through: v1}]", "lossy[0]: from and through are both v1"),

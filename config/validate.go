@@ -208,6 +208,7 @@ func (k *checker) meant() {
 	}
 	for i, r := range k.config.RenamedValues {
 		at := options.Item("renamedValues", i)
+		k.unless(r.Into.String() == "", at+".into", "a value that is in another field is for moved; leave it out, or write the entry there")
 		k.unless(r.Path.String() != "", at, "it has no path; write path: spec.list[*].name")
 		k.unless(strings.TrimSpace(r.Reason) != "", at, "it has no reason; write reason: why this is right")
 	}

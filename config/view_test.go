@@ -96,11 +96,11 @@ func viewed(t *testing.T, text string) {
 
 // normal makes lists with nothing in them of those that are missing.
 func normal(c Config) Config {
-	for _, list := range []*[]string{&c.CRDs, &c.Old, &c.Samples, &c.Redact, &c.Filter, &c.Skip, &c.Objectives.Presets, &c.Rehearse.Programs, &c.Rehearse.Images, &c.Rehearse.Objects, &c.Disrupt.Objectives, &c.Disrupt.Scenarios} {
+	for _, list := range []*[]string{&c.CRDs, &c.Old, &c.Samples, &c.Expected, &c.Redact, &c.Filter, &c.Skip, &c.Objectives.Presets, &c.Rehearse.Programs, &c.Rehearse.Images, &c.Rehearse.Objects, &c.Disrupt.Objectives, &c.Disrupt.Scenarios} {
 		*list = append([]string{}, *list...)
 	}
 	c.Lossy, c.KnownFailing = append([]Lossy{}, c.Lossy...), append([]KnownFailing{}, c.KnownFailing...)
-	c.Moved, c.RenamedValues = append([]Moved{}, c.Moved...), append([]RenamedValues{}, c.RenamedValues...)
+	c.Moved, c.RenamedValues = append([]Changed{}, c.Moved...), append([]Changed{}, c.RenamedValues...)
 	if r := c.Webhook.Reference; r != nil {
 		c.Webhook.Reference = &Reference{append([]string{}, r.Faults...)}
 	}

@@ -122,14 +122,14 @@ func TestOptionFlags(t *testing.T) {
 		columns = append(append(columns, k.Columns.Flag), k.Columns.Shared...)
 	}
 	for name, own := range map[string][]string{
-		"check":  append(strings.Fields("config history hold known-failing record-expected write-lossy"), clusters...),
-		"load":   strings.Fields("config history metrics-address vegeta-results write-targets workers worker-image kubeconfig namespace kubernetes baseline max-regress"),
-		"run":    append([]string{kinds.ReadOnly, "history", "known-failing", "load-profile"}, clusters...),
-		"matrix": append([]string{"parallel", "known-failing"}, columns...),
-		"column": append([]string{"known-failing"}, clusters...),
-		"diff":   strings.Fields("recording ca-file-a ca-file-b server-name-a server-name-b output"),
+		"check":   append(strings.Fields("config history hold known-failing record-expected write-lossy"), clusters...),
+		"load":    strings.Fields("config history metrics-address vegeta-results write-targets workers worker-image kubeconfig namespace kubernetes baseline max-regress"),
+		"run":     append([]string{kinds.ReadOnly, "history", "known-failing", "load-profile"}, clusters...),
+		"matrix":  append([]string{"parallel", "known-failing"}, columns...),
+		"column":  append([]string{"known-failing"}, clusters...),
+		"diff":    strings.Fields("recording ca-file-a ca-file-b server-name-a server-name-b output"),
 		"convert": strings.Fields("config to"),
-		"record": strings.Fields("listen name ca-out tls-cert tls-key out max-size max-exchanges"),
+		"record":  strings.Fields("listen name ca-out tls-cert tls-key out max-size max-exchanges"),
 	} {
 		cmd, _, err := newRoot(streams{}).Find([]string{name})
 		check(t, err)

@@ -1,16 +1,20 @@
 package engine
 
 import (
+	"io/fs"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/manifest"
+	"github.com/crdconform/crdconform/internal/options"
 )
 
 // readExpected reads what objects are to become at other versions, and assigns it to the kinds.
 func (p *Plan) readExpected() error {
-	files, err := p.want.ExpectedFiles()
-	if err != nil || len(files) == 0 {
+	files, err := p.expectedFiles()
+	if err != nil {
 		return err
 	}
 	objects := map[string][]manifest.Object{}
@@ -33,6 +37,30 @@ func (p *Plan) readExpected() error {
 		}
 	}
 	return nil
+}
+
+// expectedFiles returns the files that say it. A folder stands for its subfolders too.
+func (p *Plan) expectedFiles() ([]string, error) {
+	var all []string
+	for i, name := range p.want.Expected {
+		name = p.want.Path(name)
+		var found []string
+		err := filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() && manifest.IsFile(path) {
+				found = append(found, path)
+			}
+			return err
+		})
+		if err != nil || len(found) == 0 { // a pattern, or nothing
+			found, err = manifest.Files(name)
+		}
+		if err != nil {
+			return nil, p.want.At(options.Item("expected", i), "%w", err)
+		}
+		all = append(all, found...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
 }
 
 func (p *Plan) expect(e corpus.Expectation) error {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/suites"
@@ -126,13 +127,16 @@ func (s *session) subject(client *wire.Client, kind corpus.Corpus) *suites.Subje
 
 // meant returns why a field may have another value at another version, if the configuration says so.
 func (s *session) meant(kind corpus.Corpus, path, into string) (string, bool) {
+	of := func(c config.Changed) bool {
+		return (c.Group == "" || c.Group == kind.Group) && (c.Kind == "" || c.Kind == kind.Kind)
+	}
 	for _, m := range s.want.Moved {
-		if into != "" && m.Matches(kind.Group, kind.Kind, path, into) {
+		if into != "" && of(m) && (m.Path.Matches(path) && m.Into.Matches(into) || m.Path.Matches(into) && m.Into.Matches(path)) {
 			return m.Reason, true
 		}
 	}
 	for _, r := range s.want.RenamedValues {
-		if into == "" && r.Matches(kind.Group, kind.Kind, path) {
+		if into == "" && of(r) && r.Path.Matches(path) {
 			return r.Reason, true
 		}
 	}

@@ -58,8 +58,8 @@ func TestIdleMeanings(t *testing.T) {
 		return parsed
 	}
 	p := &Plan{kinds: []corpus.Corpus{corpus.CronTabs("v1beta1", "v1")}, want: Description{Config: config.Config{
-		Moved:         []config.Moved{{Path: pattern("hostPort"), Into: pattern("host")}, {Path: pattern("nosuch"), Into: pattern("host")}},
-		RenamedValues: []config.RenamedValues{{Path: pattern("host")}, {Path: pattern("host"), Kind: "Crontab"}},
+		Moved:         []config.Changed{{Path: pattern("hostPort"), Into: pattern("host")}, {Path: pattern("nosuch"), Into: pattern("host")}},
+		RenamedValues: []config.Changed{{Path: pattern("host")}, {Path: pattern("host"), Kind: "Crontab"}},
 	}}}
 	p.noteIdleMeanings()
 	want := []string{
