@@ -81,6 +81,9 @@ A violation that API servers reject fails the check. One that they accept is Tol
   kubectl port-forward -n NAMESPACE service/SERVICE 9443:443 &
   crdconform check --crd widgets.yaml --from-crd --address localhost:9443
 
+  crdconform check --crd config/crd/bases --record-expected testdata/conversions -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
+  crdconform check --crd config/crd/bases --expect testdata/conversions -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
+
   crdconform init config/crd/bases && crdconform check`,
 		Args: urlOrProgram,
 		RunE: func(cmd *cobra.Command, args []string) error {
