@@ -41,7 +41,7 @@ func commands() []*cobra.Command {
 // TestHelp wants every command to explain itself, every flag included.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	if n := len(commands()); n != 31 {
+	if n := len(commands()); n != 32 {
 		t.Errorf("there are %d commands", n)
 	}
 	for _, cmd := range commands() {
