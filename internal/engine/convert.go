@@ -79,7 +79,7 @@ func (p *Plan) convertible(object manifest.Object, to string) (corpus.Corpus, er
 		return corpus.Corpus{}, fmt.Errorf("%s: it is not a custom resource; it needs an apiVersion of the form group/version", object.From)
 	}
 	if gvk.Version == to {
-		return corpus.Corpus{}, fmt.Errorf("%s: it is at %s already; give another version to --to", object.From, to)
+		return corpus.Corpus{}, fmt.Errorf("%s: it is at %s already; give another version", object.From, to)
 	}
 	if len(p.want.CRDs) == 0 {
 		return corpus.Corpus{Group: gvk.Group, Kind: gvk.Kind}, nil

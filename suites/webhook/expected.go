@@ -15,7 +15,7 @@ import (
 func (p *prober) expected(ctx SpecContext) {
 	all := p.env.Subject.Corpus.Expected
 	if len(all) == 0 {
-		p.env.Inapplicable("no file says what an object becomes at another version; give such files with --expect, or write them with --record-expected")
+		p.env.Inapplicable("no file says what an object becomes at another version; such files can be given, and recorded")
 	}
 	var first *exchange
 	var object []byte
