@@ -49,6 +49,8 @@ type Config struct { //nolint:recvcheck // a value, which Override alone changes
 	RenamedValues []Changed `json:"renamedValues"`
 	// Requirements that are known to fail. If one of them passes, the run fails.
 	KnownFailing []KnownFailing `json:"knownFailing"`
+	// Levels of what lint finds, and exceptions. Of several entries for a finding, the last counts.
+	Lint []Lint `json:"lint"`
 	// Check only these requirements: IDs, beginnings of IDs such as webhook.response, or patterns such as *.uid. All if empty.
 	Filter []string `json:"filter"`
 	// Do not check these requirements, written like filter.
@@ -219,6 +221,21 @@ type Changed struct {
 	// Kind of the objects; any if missing.
 	Kind string `json:"kind,omitempty"`
 	// Why this is right, for the report.
+	Reason string `json:"reason" jsonschema:"required,pattern=[^ ]"`
+}
+
+// Lint is the level of what a rule of lint finds: everywhere, in a definition, or at a field.
+type Lint struct {
+	// Rule, such as list-type-differs; "crdconform lint --rules" lists all.
+	Rule string `json:"rule" jsonschema:"required,minLength=1"`
+	// Name of the definition, such as widgets.example.com; any if missing.
+	Definition string `json:"definition,omitempty"`
+	// Path of the field of objects, such as spec.ports[*].name, or of the definition, such as spec.names, with everything below it; any
+	// if missing.
+	Field Pattern `json:"field,omitzero"`
+	// What its findings are: error, warning, note, or off to leave them out.
+	Level string `json:"level" jsonschema:"required,enum=error,enum=warning,enum=note,enum=off"`
+	// Why, for those who read the file.
 	Reason string `json:"reason" jsonschema:"required,pattern=[^ ]"`
 }
 

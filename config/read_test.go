@@ -59,6 +59,9 @@ moved:
 renamedValues:
 - {path: spec.timeout, group: example.com, reason: milliseconds}
 expected: [testdata/conversions]
+lint:
+- {rule: list-type-differs, definition: widgets.example.com, field: "spec.list[*].ports", level: note, reason: "only the operator applies"}
+- {rule: ca-bundle-missing, level: "off", reason: "the operator adds it"}
 `
 
 func parse(t *testing.T, text string) Config {
@@ -101,7 +104,11 @@ func TestEverything(t *testing.T) {
 		Moved:         []Changed{{Path: pattern(t, "spec.host"), Into: pattern(t, "spec.internalHost"), Kind: "Widget", Reason: "the external host came first"}},
 		RenamedValues: []Changed{{Path: pattern(t, "spec.timeout"), Group: "example.com", Reason: "milliseconds"}},
 		KnownFailing:  []KnownFailing{{"webhook.response.uid", "issue 12"}},
-		Filter:        []string{"webhook", "*.uid"}, Skip: []string{"webhook.response.in-time"},
+		Lint: []Lint{
+			{Rule: "list-type-differs", Definition: "widgets.example.com", Field: pattern(t, "spec.list[*].ports"), Level: "note", Reason: "only the operator applies"},
+			{Rule: "ca-bundle-missing", Level: "off", Reason: "the operator adds it"},
+		},
+		Filter: []string{"webhook", "*.uid"}, Skip: []string{"webhook.response.in-time"},
 		Strict: true, Cluster: None, Generate: Generate{Objects: 7, Seed: -42}, ReportDir: "reports",
 		Load: Load{
 			Profile: "constant", Rates: []float64{12.5, 20}, Batches: []int{3, 1}, Bytes: []int{0, 1024}, Duration: seconds(10),
@@ -299,6 +306,9 @@ func otherMistakes() map[string]mistake {
 		"values without cause": at("renamedValues: [{path: spec.a, reason: ' '}]", "renamedValues[0]: it has no reason; write reason: why this is right"),
 		"loss in place":        beyond("lossy: [{path: a, reason: b, from: v1, through: v1}]", "lossy[0]: from and through are both v1"),
 		"failure without ID":   at("knownFailing: [{reason: b}]", "knownFailing[0]: it has no id"),
+		"level without rule":   at("lint:\n- {level: note, reason: x}", "lint[0]: it has no rule"),
+		"level that is none":   at("lint:\n- {rule: a, level: info, reason: x}", "lint[0]"),
+		"level without reason": at("lint:\n- {rule: a, level: note}", "lint[0]: it has no reason; write reason: why this is right here"),
 		"failure: reason":      at("knownFailing:\n- id: webhook.response.uid", "knownFailing[0]: it has no reason; write reason: why it fails"),
 		"failure: unknown":     beyond("knownFailing:\n- {id: webhook.response.uidd, reason: b}", `4:4: knownFailing[0].id: unknown requirement "webhook.response.uidd"; did you mean webhook.response.uid?`),
 		"failure: twice":       beyond("knownFailing:\n- {id: webhook.response.uid, reason: b}\n- {id: webhook.response.uid, reason: c}", "5:4: knownFailing[1].id: webhook.response.uid is listed twice"),

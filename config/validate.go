@@ -52,6 +52,7 @@ func (c Config) problems() []*ProblemError {
 	k.lossy()
 	k.meant()
 	k.knownFailing()
+	k.lint()
 	k.patterns("filter", c.Filter)
 	k.patterns("skip", c.Skip)
 	clusters, _ := options.Of("cluster")
@@ -224,6 +225,16 @@ func (k *checker) knownFailing() {
 		k.unless(strings.TrimSpace(known.Reason) != "", at, "it has no reason; write reason: why it fails")
 		k.unless(!seen[known.ID] || !found, at+".id", "%s is listed twice; remove one", known.ID)
 		seen[known.ID] = true
+	}
+}
+
+// lint checks the levels of what lint finds. Which rules there are only the command knows.
+func (k *checker) lint() {
+	for i, l := range k.config.Lint {
+		at := options.Item("lint", i)
+		k.unless(l.Rule != "", at, "it has no rule; \"crdconform lint --rules\" lists all")
+		k.unless(slices.Contains([]string{"error", "warning", "note", "off"}, l.Level), at, "it has no level; write level: error, warning, note or off")
+		k.unless(strings.TrimSpace(l.Reason) != "", at, "it has no reason; write reason: why this is right here")
 	}
 }
 

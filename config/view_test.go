@@ -101,6 +101,7 @@ func normal(c Config) Config {
 	}
 	c.Lossy, c.KnownFailing = append([]Lossy{}, c.Lossy...), append([]KnownFailing{}, c.KnownFailing...)
 	c.Moved, c.RenamedValues = append([]Changed{}, c.Moved...), append([]Changed{}, c.RenamedValues...)
+	c.Lint = append([]Lint{}, c.Lint...)
 	if r := c.Webhook.Reference; r != nil {
 		c.Webhook.Reference = &Reference{append([]string{}, r.Faults...)}
 	}

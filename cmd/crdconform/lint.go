@@ -17,6 +17,7 @@ import (
 	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/lint"
 	"github.com/crdconform/crdconform/internal/manifest"
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/visible"
 )
@@ -45,6 +46,8 @@ kustomization beside a file, or in the folder above, makes of it is judged; patc
 With --old, the definitions are also compared with those they replace. Give it the output of "kubectl get crd NAME -o yaml",
 whose status says at which versions objects may be stored. git://REF stands for the same files at a git revision, such as
 a branch, and git://REF:PATH for other files; with --changed, files that have not changed since that revision are left out.
+
+The key lint of crdconform.yaml sets other levels for rules, definitions and fields, each with a reason.
 
 The exit code is 0 if there are no errors, 1 if there is an error (or a warning, with --strict), and 2 if a file cannot be read
 or no file contains a definition.`,
@@ -104,6 +107,9 @@ func (l *linting) run(cmd *cobra.Command, s streams, args []string) error {
 		}
 		options.Disabled = append(options.Disabled, lint.RuleID(id))
 	}
+	if err := l.configure(&options); err != nil {
+		return err
+	}
 	files, err := readFiles(args, cmd.InOrStdin())
 	if err != nil {
 		return err
@@ -127,6 +133,26 @@ func (l *linting) run(cmd *cobra.Command, s streams, args []string) error {
 	}
 	if report.Count(lint.Error) > 0 || l.strict && report.Count(lint.Warning) > 0 {
 		return &exitError{code: exitViolates}
+	}
+	return nil
+}
+
+// configure takes the levels from crdconform.yaml, if there is one.
+func (l *linting) configure(to *lint.Options) error {
+	c, err := readConfig("")
+	if err != nil {
+		return err
+	}
+	for i, one := range c.Lint {
+		id := lint.RuleID(one.Rule)
+		if _, found := lint.Lookup(id); !found {
+			return c.At(options.Item("lint", i)+".rule", "%s: %s", one.Rule, lint.Meant(one.Rule))
+		}
+		exception := lint.Exception{Rule: id, Definition: one.Definition, Level: lint.Level(one.Level)}
+		if one.Field.String() != "" {
+			exception.Field = &one.Field
+		}
+		to.Exceptions = append(to.Exceptions, exception)
 	}
 	return nil
 }

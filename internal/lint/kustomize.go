@@ -43,14 +43,13 @@ func (k *kustomized) add(file File, d *document) (bool, error) {
 	switch {
 	case from == nil:
 		return false, nil
+	case from.has(file, d) && from.Err != nil:
+		return false, nil //nolint:nilerr // checkBuilt says so
 	case from.has(file, d):
 	case patch:
 		k.unlisted = append(k.unlisted, fmt.Sprintf("%s: this is a patch that %s does not list, so it changes nothing; list it, or give the file of the definition", d.at(), from.Name))
 		return true, nil
 	default:
-		return false, nil
-	}
-	if from.Err != nil {
 		return false, nil
 	}
 	output, err := k.output(from)

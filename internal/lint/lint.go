@@ -50,6 +50,8 @@ type Options struct {
 	Old      []File    // the definitions that the files are to replace, for the rules about upgrades
 	Partial  bool      // none of the old definitions needs to have the name of a new one
 	Disabled []RuleID  // rules whose findings are left out
+
+	Exceptions []Exception // to the levels of rules
 }
 
 // Report is what Check found.
@@ -73,7 +75,11 @@ func (r *Report) Count(level Level) int {
 // or JSON, when a definition cannot be decoded or has an API version other than apiextensions.k8s.io/v1, when there is no
 // definition at all, when no old definition has the name of a new one, and for rules that do not exist.
 func Check(ctx context.Context, files []File, options Options) (*Report, error) {
-	if err := known(options.Disabled); err != nil {
+	rules := slices.Clone(options.Disabled)
+	for _, one := range options.Exceptions {
+		rules = append(rules, one.Rule)
+	}
+	if err := known(rules); err != nil {
 		return nil, err
 	}
 	if options.Now.IsZero() {
@@ -90,13 +96,13 @@ func Check(ctx context.Context, files []File, options Options) (*Report, error) 
 	report := &Report{Definitions: len(definitions)}
 	var checkers []*checker
 	for _, d := range definitions {
-		c := &checker{definition: d, old: old[d.crd.Name], now: options.Now}
+		c := &checker{definition: d, old: old[d.crd.Name], now: options.Now, exceptions: options.Exceptions}
 		c.run(ctx)
 		checkers = append(checkers, c)
 	}
 	checkNamesOf(checkers)
 	for _, c := range checkers {
-		report.Findings = append(report.Findings, c.findings...)
+		report.Findings = append(report.Findings, c.judged()...)
 	}
 	report.Findings = slices.DeleteFunc(report.Findings, func(f Finding) bool { return slices.Contains(options.Disabled, f.Rule) })
 	slices.SortStableFunc(report.Findings, byPlace)
@@ -138,6 +144,8 @@ type checker struct {
 	old      *definition // nil when there is none
 	now      time.Time
 	findings []Finding
+
+	exceptions []Exception
 }
 
 // run applies every rule. What API servers refuse comes last, so that it can leave out what was found already.

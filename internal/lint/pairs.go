@@ -80,14 +80,13 @@ func (c *checker) foundFields(id RuleID, fields []*node, format, from, to string
 }
 
 func (c *checker) foundFieldsAs(level Level, id RuleID, fields []*node, format, from, to string) {
-	if len(fields) == 0 {
-		return
+	for _, alike := range c.apart(id, level, fields) {
+		var names []string
+		for _, n := range alike {
+			names = append(names, n.String())
+		}
+		c.foundAs(level, id, alike[0].path, format, from, to, some(names))
 	}
-	var names []string
-	for _, n := range fields {
-		names = append(names, n.String())
-	}
-	c.foundAs(level, id, fields[0].path, format, from, to, some(names))
 }
 
 // lost returns the fields of one version that are pruned at another, the uppermost of them.

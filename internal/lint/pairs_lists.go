@@ -47,5 +47,8 @@ func (n *node) isAtomic() bool {
 
 // defaultsHereOnly is about optional fields. A default such as "", which Kubernetes' own types have, is like none.
 func defaultsHereOnly(here, there *node) bool {
-	return !slices.Contains([]string{`""`, "0", "false", "[]", "{}", "null"}, here.fallback()) && !(here.required && there.required) && here.fallback() != "" && there.fallback() == "" && !typesDiffer(here, there)
+	if here.required && there.required || slices.Contains([]string{`""`, "0", "false", "[]", "{}", "null"}, here.fallback()) {
+		return false
+	}
+	return here.fallback() != "" && there.fallback() == "" && !typesDiffer(here, there)
 }

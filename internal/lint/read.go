@@ -167,8 +167,7 @@ func modern(files []File) []File {
 				continue
 			}
 			now.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
-			text, err := json.Marshal(now)
-			if err == nil {
+			if text, failed := json.Marshal(now); failed == nil {
 				converted = append(converted, string(text))
 			}
 		}

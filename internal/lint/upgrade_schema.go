@@ -24,7 +24,8 @@ func (c *checker) checkOldSchemas() {
 	u := &upgrade{checker: c}
 	for i, v := range c.crd.Spec.Versions {
 		was, there := c.old.version(v.Name)
-		if !there || !(was.Served && v.Served) && !slices.Contains(c.old.storedVersions(), v.Name) || reflect.DeepEqual(was.Schema, v.Schema) || schemaOf(v) == nil || schemaOf(was) == nil {
+		used := was.Served && v.Served || slices.Contains(c.old.storedVersions(), v.Name)
+		if !there || !used || reflect.DeepEqual(was.Schema, v.Schema) || schemaOf(v) == nil || schemaOf(was) == nil {
 			continue
 		}
 		if !u.compile() {

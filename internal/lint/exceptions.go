@@ -1,0 +1,77 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/crdconform/crdconform/internal/fieldpath"
+)
+
+// Off is the level of findings that are left out.
+const Off Level = "off"
+
+// Exception is the level of what a rule finds: everywhere, in a definition, or at a field.
+type Exception struct {
+	Rule       RuleID
+	Definition string             // its name; any if empty
+	Field      *fieldpath.Pattern // of objects, or of the definition; any if nil
+	Level      Level
+}
+
+// levelOf returns the level that a finding of a rule has at a path. Of several exceptions, the last counts.
+func (c *checker) levelOf(id RuleID, path string, level Level) Level {
+	for _, one := range slices.Backward(c.exceptions) {
+		if one.Rule == id && (one.Definition == "" || one.Definition == c.crd.Name) && (one.Field == nil || one.Field.Matches(path) || one.Field.Matches(ofObjects(path))) {
+			return one.Level
+		}
+	}
+	return level
+}
+
+// ofObjects is the path of objects that a path of a schema is about: spec.list[0].name of
+// spec.versions[1].schema.openAPIV3Schema.properties[spec].properties[list].items.properties[name]. Others stay as they are.
+func ofObjects(path string) string {
+	_, inside, found := strings.Cut(path, ".schema.openAPIV3Schema")
+	if !found {
+		return path
+	}
+	result := ""
+	for way := steps(strings.TrimPrefix(inside, ".")); len(way) > 0; way = way[1:] {
+		switch {
+		case way[0] == "items":
+			result = fieldpath.Item(result, 0)
+		case way[0] == "additionalProperties":
+			result = fieldpath.Child(result, "key")
+		case way[0] == "properties" && len(way) > 1:
+			way = way[1:]
+			result = fieldpath.Child(result, way[0])
+		default:
+			return result // a keyword of the field
+		}
+	}
+	return result
+}
+
+// apart returns the fields that a finding is about in groups: those at which it has the same level.
+func (c *checker) apart(id RuleID, level Level, fields []*node) [][]*node {
+	var groups [][]*node
+	at := map[Level]int{}
+	for _, n := range fields {
+		is := c.levelOf(id, n.path.String(), level)
+		i, known := at[is]
+		if !known {
+			i, at[is] = len(groups), len(groups)
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], n)
+	}
+	return groups
+}
+
+// judged returns the findings at the levels that they are to have.
+func (c *checker) judged() []Finding {
+	for i, f := range c.findings {
+		c.findings[i].Level = c.levelOf(f.Rule, f.Path, f.Level)
+	}
+	return slices.DeleteFunc(c.findings, func(f Finding) bool { return f.Level == Off })
+}
