@@ -20,8 +20,10 @@ type Exception struct {
 
 // levelOf returns the level that a finding of a rule has at a path. Of several exceptions, the last counts.
 func (c *checker) levelOf(id RuleID, path string, level Level) Level {
+	inDefinition := fieldpath.Join(fieldpath.Split(path)) // with quotes
 	for _, one := range slices.Backward(c.exceptions) {
-		if one.Rule == id && (one.Definition == "" || one.Definition == c.crd.Name) && (one.Field == nil || one.Field.Matches(path) || one.Field.Matches(ofObjects(path))) {
+		here := one.Field == nil || one.Field.Matches(inDefinition) || one.Field.Matches(ofObjects(path))
+		if here && one.Rule == id && (one.Definition == "" || one.Definition == c.crd.Name) {
 			return one.Level
 		}
 	}

@@ -12,7 +12,7 @@ import (
 func TestExceptions(t *testing.T) {
 	t.Parallel()
 	fields := "              l: {type: array, items: {type: object, properties: {a: {type: string, default: x}, b: {type: string, default: x}}}}\n"
-	text := edits{size, size + fields, "second:" + size, size + strings.ReplaceAll(fields, "default: x", "default: y")}.apply(t, plainWidgets)
+	text := edits{size, size + fields, "second:" + size, size + strings.ReplaceAll(fields, "default: x", "default: z")}.apply(t, plainWidgets)
 	at := func(path string) *fieldpath.Pattern {
 		p, err := fieldpath.ParsePattern(path)
 		if err != nil {

@@ -58,3 +58,19 @@ func TestKustomization(t *testing.T) {
 		t.Errorf("an unlisted patch: %v", err)
 	}
 }
+
+// TestPatchesOfRevisions takes no patch of a revision of git to be in force there: which are listed is not known.
+func TestPatchesOfRevisions(t *testing.T) {
+	t.Parallel()
+	const patch = "\n---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: widgets.example.com\nspec:\n"
+	old := File{Name: "main:crd.yaml", Data: []byte(plainWidgets + patch + strings.TrimSuffix(hook, "  versions:\n"))}
+	for partial, want := range map[bool]int{true: 0, false: 1} {
+		report, err := Check(t.Context(), []File{{Name: "crd.yaml", Data: []byte(plainWidgets)}}, Options{Old: []File{old}, Partial: partial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := of(ConversionRemoved, report.Findings); len(found) != want {
+			t.Errorf("partial %v: found %+v", partial, found)
+		}
+	}
+}

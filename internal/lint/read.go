@@ -127,7 +127,7 @@ func readOld(options Options, replacing []*definition) (map[string]*definition, 
 	if len(options.Old) == 0 {
 		return map[string]*definition{}, nil
 	}
-	old, err := readAll(modern(options.Old))
+	old, err := readAll(earlier(options))
 	if err != nil {
 		return nil, fmt.Errorf("old definitions: %w", err)
 	}
@@ -146,36 +146,54 @@ func readOld(options Options, replacing []*definition) (map[string]*definition, 
 	return nil, fmt.Errorf("%s: no old definition has the name of a new one, so there is nothing to compare; the first old one is %s", old[0].places.find("", "").file, old[0].crd.Name)
 }
 
-// modern returns files whose definitions at v1beta1 are converted to v1, as API servers did, which they may have been installed from.
-func modern(files []File) []File {
+// earlier returns the files with the old definitions. Those at v1beta1, from which they may have been installed, are converted to v1 as
+// API servers did. Of a revision of git, patches are left out: which of them are listed there is not known.
+func earlier(options Options) []File {
 	scheme := runtime.NewScheme()
 	install.Install(scheme)
-	all := slices.Clone(files)
-	for i, file := range files {
-		var converted []string
+	all := slices.Clone(options.Old)
+	for i, file := range all {
 		documents, err := split(file)
+		if err != nil {
+			continue // reading it says so
+		}
+		var kept []string
+		changed := false
 		for _, d := range documents {
-			if d.value["apiVersion"] != apiextensionsv1beta1.SchemeGroupVersion.String() || isPatch(d.value) {
+			beta := d.value["apiVersion"] == apiextensionsv1beta1.SchemeGroupVersion.String()
+			if isPatch(d.value) && (beta || options.Partial) && file.Kustomization == nil {
+				changed = true
 				continue
 			}
-			old, internal, now := &apiextensionsv1beta1.CustomResourceDefinition{}, &apiextensions.CustomResourceDefinition{}, &apiextensionsv1.CustomResourceDefinition{}
-			if runtime.DefaultUnstructuredConverter.FromUnstructured(d.value, old) != nil {
-				continue
+			var value any = d.value
+			if beta {
+				if now := converted(scheme, d.value); now != nil {
+					value, changed = now, true
+				}
 			}
-			scheme.Default(old)
-			if scheme.Convert(old, internal, nil) != nil || scheme.Convert(internal, now, nil) != nil {
-				continue
-			}
-			now.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
-			if text, failed := json.Marshal(now); failed == nil {
-				converted = append(converted, string(text))
+			if text, failed := json.Marshal(value); failed == nil {
+				kept = append(kept, string(text))
 			}
 		}
-		if err == nil && len(converted) > 0 && len(converted) == len(documents) {
-			all[i].Data = []byte(strings.Join(converted, "\n---\n"))
+		if changed {
+			all[i].Data = []byte(strings.Join(kept, "\n---\n"))
 		}
 	}
 	return all
+}
+
+// converted returns a definition at v1beta1 as one at v1, nil if it cannot be read.
+func converted(scheme *runtime.Scheme, value map[string]any) *apiextensionsv1.CustomResourceDefinition {
+	old, internal, now := &apiextensionsv1beta1.CustomResourceDefinition{}, &apiextensions.CustomResourceDefinition{}, &apiextensionsv1.CustomResourceDefinition{}
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(value, old) != nil {
+		return nil
+	}
+	scheme.Default(old)
+	if scheme.Convert(old, internal, nil) != nil || scheme.Convert(internal, now, nil) != nil {
+		return nil
+	}
+	now.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	return now
 }
 
 // split returns the definitions among the documents of a file.

@@ -110,6 +110,10 @@ spec:
 	if found := of(PreserveLeft, check(t, plainWidgets, old)); len(found) != 1 {
 		t.Errorf("found %+v", found)
 	}
+	patch := old[:strings.Index(old, "spec:")] + "spec: {conversion: {strategy: Webhook}}\n"
+	if found := of(PreserveLeft, check(t, plainWidgets, old+"---\n"+patch)); len(found) != 1 {
+		t.Errorf("found %+v beside a patch at v1beta1", found)
+	}
 	if found := of(PreserveLeft, check(t, plainWidgets, old+"  preserveUnknownFields: false\n")); len(found) > 0 {
 		t.Errorf("found %+v where it was false", found)
 	}
