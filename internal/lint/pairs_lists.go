@@ -47,8 +47,13 @@ func (n *node) isAtomic() bool {
 
 // defaultsHereOnly is about optional fields. A default such as "", which Kubernetes' own types have, is like none.
 func defaultsHereOnly(here, there *node) bool {
-	if here.required && there.required || slices.Contains([]string{`""`, "0", "false", "[]", "{}", "null"}, here.fallback()) {
+	if here.required && there.required || here.isZero() {
 		return false
 	}
 	return here.fallback() != "" && there.fallback() == "" && !typesDiffer(here, there)
+}
+
+// isZero reports whether the default of a field says no more than none.
+func (n *node) isZero() bool {
+	return slices.Contains([]string{`""`, "0", "false", "[]", "{}", "null"}, n.fallback())
 }

@@ -349,6 +349,7 @@ func ruleTests(t *testing.T) map[RuleID][]ruleTest {
 		Refused: {
 			{found: edits{"    kind: Widget", "    shortNames: [w_]\n    kind: Widget"}, line: "shortNames: [w_]", says: "spec.names.shortNames[0]", absent: none},
 			{found: edits{"{type: string, maxLength: 9, default: big}", "{type: string, default: 1}"}, line: "default: 1", says: "default", absent: none},
+			{found: edits{"storage: false\n", "storage: false\n    selectableFields: [{jsonPath: .spec.size}]\n"}, line: "selectableFields", says: "they mix up versions", absent: edits{"storage: false\n", "storage: false\n    selectableFields: [{jsonPath: .spec.size}]\n", "storage: true\n", "storage: true\n    selectableFields: [{jsonPath: .spec.size}]\n"}},
 			{found: edits{"metadata:\n", "metadata:\n  labels: {app: \"{{ .Name }}\"}\n"}, line: "labels", says: "this looks like a template: render it first", absent: none},
 			{found: edits{"            required: [size]", "            x-kubernetes-validations: [{rule: \"self.siz == 'a'\"}]\n            required: [size]"}, line: "rule:", says: "undefined field 'siz'", absent: edits{"            required: [size]", "            x-kubernetes-validations: [{rule: \"self.size == 'a'\"}]\n            required: [size]"}},
 			{found: append(webhooks(), "service: {namespace: system, name: widgets}", "{}"), line: "clientConfig", says: "exactly one of url or service", absent: webhooks()},

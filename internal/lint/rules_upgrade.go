@@ -35,7 +35,7 @@ func schemaUpgradeRules() []Rule {
 		{
 			ID: ValuesRefused, Level: Error,
 			Summary: "A value of a field is refused that the old schema allowed.",
-			Why:     "It breaks clients that write, and manifests. Stored objects keep the value as long as the field does not change: API servers since 1.30 ratchet validation. It is a warning if the old schema set no limit at all.",
+			Why:     "It breaks clients that write, and manifests. Stored objects keep the value as long as the field does not change: API servers since 1.30 ratchet validation. It is a warning if the old schema set no limit of that kind.",
 			Help:    "Allow the value still, or use a new version to which the webhook converts.",
 		},
 		{

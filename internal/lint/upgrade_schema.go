@@ -126,10 +126,19 @@ func judged(s corpus.Stale, before, after *node) change {
 		one.rule, one.level = ValuesRefused, Error
 		one.advice = "writes with it are refused; stored objects keep it while the field does not change (before Kubernetes 1.30 no update passes); allow it still, or change it in a new version"
 	}
-	if s.Free && one.level == Error && s.Effect == corpus.Refused {
-		one.level = Warning // the old schema said nothing of the field, so perhaps nobody has such a value
+	switch {
+	case s.Effect != corpus.Refused || one.level != Error:
+	case s.Free && before == nil: // nobody wrote what the schema did not name as another type
+		one.level = Note
+	case s.Free, before != nil && after != nil && onlyKeysDiffer(before.schema, after.schema): // perhaps nobody has such a value
+		one.level = Warning
 	}
 	return one
+}
+
+// onlyKeysDiffer reports whether a list that was atomic has keys now, or is a set, and nothing else of it is stricter.
+func onlyKeysDiffer(was, is *apiextensionsv1.JSONSchemaProps) bool {
+	return is.Type == "array" && listType(was) == atomic && listType(is) != atomic && reflect.DeepEqual(was.MaxItems, is.MaxItems) && reflect.DeepEqual(was.MinItems, is.MinItems)
 }
 
 // around returns the object or the value that API servers refuse as a whole when anything in it changes, and whether that is an object
@@ -196,7 +205,7 @@ func extended(now, was *node) []change {
 		all = append(all, change{rule: rule, level: level, what: fmt.Sprintf(format, arguments...), advice: advice})
 	}
 	const readers = "clients that read get a value that they may not know"
-	if was.fallback() == "" && now.fallback() != "" {
+	if was.fallback() == "" && now.fallback() != "" && !now.isZero() {
 		add(DefaultChanged, Note, "objects without the field have it from then on, also stored ones", "there is a default now, %s", now.fallback())
 	}
 	if news := missing(now.schema.Enum, was.schema.Enum); len(was.schema.Enum) > 0 && len(now.schema.Enum) > 0 && len(news) > 0 {
@@ -209,7 +218,11 @@ func extended(now, was *node) []change {
 		add(ValuesExtended, Note, readers, "null is allowed now")
 	}
 	if a, b := listType(was.schema), listType(now.schema); a != b && was.schema.Type == "array" && now.schema.Type == "array" {
-		add(ListTypeChanged, Warning, "server-side apply merges the list in another way, so appliers remove the items of others, or keep what they want to remove; keep it, or use a new version", "the list was %s and is %s now", a, b)
+		level, advice := Warning, "who applies the list removes the items that others applied; keep it, or change it in a new version"
+		if a == atomic {
+			level, advice = Note, "who applied the list before owns all items, and whoever applies only some from then on shares them"
+		}
+		add(ListTypeChanged, level, advice, "the list was %s and is %s now", a, b)
 	}
 	return all
 }
@@ -229,10 +242,13 @@ func missing(of, in []apiextensionsv1.JSON) []string {
 	return all
 }
 
+// atomic is how server-side apply merges a list of no type.
+const atomic = "atomic"
+
 // listType says how server-side apply merges a list.
 func listType(s *apiextensionsv1.JSONSchemaProps) string {
 	if s.XListType == nil {
-		return "atomic"
+		return atomic
 	}
 	if *s.XListType == "map" {
 		return "a map by " + strings.Join(s.XListMapKeys, " and ")

@@ -31,6 +31,7 @@ func upgradeTests() map[RuleID][]ruleTest {
 		},
 		ValuesRefused: {
 			{found: there("mode: {type: string, enum: [a]}"), line: "mode:", says: `at v1beta1 and v1, spec.mode: the value "b" is no longer allowed, such as in {"spec":{"mode":"b","size":"big"}}; writes with it are refused; stored objects keep it`, absent: there("mode: {type: string, enum: [b, a, c]}"), old: there("mode: {type: string, enum: [a, b]}")},
+			{found: there("any: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: string}}}"), level: Note, line: "a:", says: "the schema did not name the field", absent: none, old: there("any: {type: object, x-kubernetes-preserve-unknown-fields: true}")},
 			{found: there("mode: {type: string, enum: [a]}"), level: Warning, line: "mode:", says: "only these values are allowed now", absent: there("mode: {type: string}"), old: there("mode: {type: string}")},
 			{found: both("maxLength: 9", "maxLength: 5"), line: "size:", says: "at most 5 characters long now, and not 9", absent: both("maxLength: 9", "maxLength: 10"), old: none},
 			{found: there("count: {type: integer, maximum: 5}"), line: "count:", says: "at most 5 now", absent: there("count: {type: integer, maximum: 50}"), old: there("count: {type: integer, maximum: 9}")},
@@ -40,7 +41,7 @@ func upgradeTests() map[RuleID][]ruleTest {
 			{found: there("host: {type: string, pattern: '^[a-z]+$'}"), line: "host:", says: "it must match ^[a-z]+$ now, and not only ^[a-z.]+$", absent: there("host: {type: string, pattern: '^[.a-z]+$'}"), old: there("host: {type: string, pattern: '^[a-z.]+$'}")},
 			{found: there("at: {type: string, format: date-time}"), level: Warning, line: "at:", says: "the format date-time now", absent: none, old: there("at: {type: string}")},
 			{found: there("l: {type: array, maxItems: 1, items: {type: string}}"), line: "l:", says: "at most 1 items now", absent: there("l: {type: array, maxItems: 3, items: {type: string}}"), old: there("l: {type: array, maxItems: 2, items: {type: string}}")},
-			{found: there("l: {type: array, x-kubernetes-list-type: set, items: {type: string}}"), line: "l:", says: "its items must be distinct now", absent: none, old: there("l: {type: array, items: {type: string}}")},
+			{found: there("l: {type: array, x-kubernetes-list-type: set, items: {type: string}}"), level: Warning, line: "l:", says: "its items must be distinct now", absent: none, old: there("l: {type: array, items: {type: string}}")},
 		},
 		TypeChanged: {{found: there("port: {type: string}"), line: "port:", says: `it was an integer and must be a string now, such as in {"spec":{"port":`, absent: there("port: {x-kubernetes-int-or-string: true}"), old: there("port: {type: integer}")}},
 		DefaultChanged: {
@@ -51,6 +52,9 @@ func upgradeTests() map[RuleID][]ruleTest {
 		ListTypeChanged: {{
 			found: there("l: {type: array, items: {type: string}}"), line: "l:", says: "the list was a set and is atomic now",
 			absent: there("l: {type: array, x-kubernetes-list-type: set, items: {type: string}}"), old: there("l: {type: array, x-kubernetes-list-type: set, items: {type: string}}"),
+		}, {
+			found: there("l: {type: array, x-kubernetes-list-type: set, items: {type: string}}"), level: Note, line: "l:", says: "the list was atomic and is a set now",
+			absent: none, old: there("l: {type: array, items: {type: string}}"),
 		}},
 		ValuesExtended: {
 			{found: there("mode: {type: string, enum: [a, b]}"), line: "mode:", says: `new values are allowed: "b"`, absent: there("mode: {type: string, enum: [a]}"), old: there("mode: {type: string, enum: [a]}")},

@@ -31,6 +31,10 @@ func (c *checker) checkUpstream(ctx context.Context) {
 			continue
 		}
 		value, _ := err.BadValue.(string)
+		if strings.HasSuffix(path, "selectableFields") && strings.HasPrefix(err.Detail, "may only be set when") && !c.has(SchemaMissing) {
+			c.found(Refused, c.fieldPath(path), "API servers reject it, since they mix up versions: schemas and selectableFields must both be the same at all versions, or both differ; make them so")
+			continue
+		}
 		c.found(Refused, c.fieldPath(path), "API servers reject it: %s: %s%s", path, reason(err), templated(value))
 	}
 }
