@@ -121,10 +121,10 @@ func judged(s corpus.Stale, before, after *node) change {
 		one.advice = "without the field, manifests and objects that were stored without it mean something else; keep the default at this version"
 	case whole:
 		one.rule, one.level = StoredObjectsRefused, Error
-		one.advice = fmt.Sprintf("stored objects can be read, but every change to %s is refused until it is mended, and so are new objects; allow it still, or give it a default", within)
+		one.advice = fmt.Sprintf("stored objects can be read, but every change to %s is refused until it is mended, and so are new objects; allow it still, or give it a default", orElse(listAround(after), within))
 	default:
 		one.rule, one.level = ValuesRefused, Error
-		one.advice = "writes with it are refused; stored objects keep it while the field does not change (before Kubernetes 1.30 no update passes); allow it still, or change it in a new version"
+		one.advice = fmt.Sprintf("writes with it are refused; stored objects keep it while %s does not change (before Kubernetes 1.30 no update passes); allow it still, or change it in a new version", orElse(listAround(after), "the field"))
 	}
 	switch {
 	case s.Effect != corpus.Refused || one.level != Error:
@@ -155,6 +155,18 @@ func around(s corpus.Stale) (string, bool) {
 	}
 	_, whole := value.(map[string]any)
 	return name, whole
+}
+
+// listAround names the uppermost list around a field whose items API servers cannot tell apart, so that they validate all of them when one
+// changes. It is empty if there is none.
+func listAround(n *node) string {
+	list := ""
+	for ; n != nil && n.parent != nil; n = n.parent {
+		if above := n.parent; above.schema.Type == "array" && (above.schema.XListType == nil || *above.schema.XListType != "map") {
+			list = above.name
+		}
+	}
+	return list
 }
 
 // first returns the first value that a path of any item and any key leads to.
