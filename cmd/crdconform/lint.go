@@ -45,7 +45,8 @@ kustomization beside a file, or in the folder above, makes of it is judged; patc
 
 With --old, the definitions are also compared with those they replace. Give it the output of "kubectl get crd NAME -o yaml",
 whose status says at which versions objects may be stored. git://REF stands for the same files at a git revision, such as
-a branch, and git://REF:PATH for other files; with --changed, files that have not changed since that revision are left out.
+a branch, and git://REF:PATH for other files; with --changed, files that have not changed since that revision are left out, unless a
+patch of them has.
 
 The key lint of crdconform.yaml sets other levels for rules, definitions and fields, each with a reason.
 
@@ -183,13 +184,46 @@ func (l *linting) replaced(cmd *cobra.Command, args []string, files []lint.File,
 		options.Partial = true
 		for _, f := range then {
 			options.Old = append(options.Old, lint.File{Name: f.Name, Data: f.Data})
-			if l.changed {
-				same := func(now lint.File) bool { return now.Name == f.Path && bytes.Equal(now.Data, f.Data) }
-				files = slices.DeleteFunc(files, same)
+		}
+		if !l.changed {
+			continue
+		}
+		patches, err := dump.GitFiles(cmd.Context(), old, patchesOf(files))
+		if err != nil {
+			return nil, err
+		}
+		files = changedSince(append(then, patches...), files)
+	}
+	return files, nil
+}
+
+// patchesOf returns the names of the patches that change files.
+func patchesOf(files []lint.File) []string {
+	var names []string
+	for _, f := range files {
+		if f.Kustomization != nil {
+			for _, patch := range f.Kustomization.Patches {
+				names = append(names, patch.Name)
 			}
 		}
 	}
-	return files, nil
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// changedSince returns the files that are not as they were, or that a patch changes which is not.
+func changedSince(then []dump.GitFile, files []lint.File) []lint.File {
+	was := map[string][]byte{}
+	for _, f := range then {
+		was[f.Path] = f.Data
+	}
+	differs := func(f lint.File) bool {
+		before, there := was[f.Name]
+		return !there || !bytes.Equal(before, f.Data)
+	}
+	return slices.DeleteFunc(files, func(f lint.File) bool {
+		return !differs(f) && (f.Kustomization == nil || !slices.ContainsFunc(f.Kustomization.Patches, differs))
+	})
 }
 
 // lintForms are the formats of what lint found.
