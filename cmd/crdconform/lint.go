@@ -45,8 +45,8 @@ kustomization beside a file, or in the folder above, makes of it is judged; patc
 
 With --old, the definitions are also compared with those they replace. Give it the output of "kubectl get crd NAME -o yaml",
 whose status says at which versions objects may be stored. git://REF stands for the same files at a git revision, such as
-a branch, and git://REF:PATH for other files; with --changed, files that have not changed since that revision are left out, unless a
-patch of them has.
+a branch, and git://REF:PATH for other files; with --changed, files are left out that have not changed since that revision,
+and no patch of them has.
 
 The key lint of crdconform.yaml sets other levels for rules, definitions and fields, each with a reason.
 
