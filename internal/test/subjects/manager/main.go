@@ -1,15 +1,15 @@
 // Command manager is an operator for the Widgets of the program kubebuilder: controller-runtime's manager with a controller, a conversion
-// webhook and the flags that kubebuilder gives such programs. It finds its API server as controller-runtime does, by --kubeconfig,
-// KUBECONFIG, the service account of a pod, and the file in the home folder.
+// webhook and flags as kubebuilder gives such programs. It finds its API server as controller-runtime does: by KUBECONFIG, the service
+// account of a pod, or the file in the home folder.
 package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 
 	"github.com/go-logr/logr/funcr"
+	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,19 +30,15 @@ import (
 type options struct {
 	port         int
 	certs        string
-	probes       string
 	leaderElects bool
-	owns         bool
 }
 
 func main() {
 	o := options{}
-	flag.IntVar(&o.port, "webhook-port", webhook.DefaultPort, "port of the webhook")
-	flag.StringVar(&o.certs, "webhook-cert-path", "", "directory with tls.crt and tls.key")
-	flag.StringVar(&o.probes, "health-probe-bind-address", "0", "address of the probes; 0 for none")
-	flag.BoolVar(&o.leaderElects, "leader-elect", false, "have one manager work at a time")
-	flag.BoolVar(&o.owns, "owns-config-maps", false, "watch ConfigMaps, which only a whole control plane serves")
-	flag.Parse()
+	pflag.IntVar(&o.port, "webhook-port", webhook.DefaultPort, "port of the webhook")
+	pflag.StringVar(&o.certs, "webhook-cert-path", "", "directory with tls.crt and tls.key")
+	pflag.BoolVar(&o.leaderElects, "leader-elect", false, "have one manager work at a time")
+	pflag.Parse()
 	ctrl.SetLogger(funcr.NewJSON(func(line string) { fmt.Fprintln(os.Stderr, line) }, funcr.Options{}))
 	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
 		ctrl.Log.Error(err, "unable to run the manager")
@@ -69,7 +65,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	mgr, err := ctrl.NewManager(config, manager.Options{
-		Scheme: scheme, Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: o.probes,
+		Scheme: scheme, Metrics: server.Options{BindAddress: "0"},
 		LeaderElection: o.leaderElects, LeaderElectionID: "manager.factory.example.org",
 		WebhookServer: webhook.NewServer(webhook.Options{Port: o.port, CertDir: o.certs}),
 	})
@@ -79,11 +75,7 @@ func run(ctx context.Context, o options) error {
 	if err := builder.WebhookManagedBy(mgr, &v1.Widget{}).Complete(); err != nil {
 		return err
 	}
-	widgets := ctrl.NewControllerManagedBy(mgr).For(&v1.Widget{})
-	if o.owns {
-		widgets = widgets.Owns(&corev1.ConfigMap{})
-	}
-	if err := widgets.Complete(reconciler{mgr.GetClient()}); err != nil {
+	if err := ctrl.NewControllerManagedBy(mgr).For(&v1.Widget{}).Complete(reconciler{mgr.GetClient()}); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
@@ -92,14 +84,14 @@ func run(ctx context.Context, o options) error {
 // widgetList is what the cache lists.
 type widgetList struct {
 	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata"`
 
 	Items []v1.Widget `json:"items"`
 }
 
 // DeepCopyObject returns a copy.
 func (l *widgetList) DeepCopyObject() runtime.Object {
-	copied := &widgetList{TypeMeta: l.TypeMeta, ListMeta: *l.ListMeta.DeepCopy()}
+	copied := &widgetList{TypeMeta: l.TypeMeta, ListMeta: *l.DeepCopy()}
 	for i := range l.Items {
 		copied.Items = append(copied.Items, *l.Items[i].DeepCopy())
 	}
