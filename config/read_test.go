@@ -254,7 +254,7 @@ func otherMistakes() map[string]mistake {
 
 		"two webhooks":          at("webhook: {url: 'https://localhost/', command: {args: [a]}}", "3:38: webhook.command: webhook.url is also set; give only one of url, fromCRD, command, inCluster and reference"),
 		"three webhooks":        at("webhook: {fromCRD: {}, reference: {}, command: {args: [a]}}", "webhook.fromCRD is also set"),
-		"plain http":            at("webhook: {url: 'http://localhost/convert'}", `webhook.url: "http://localhost/convert" is http, but API servers call webhooks only over https; write it as https://`),
+		"plain http":            at("webhook: {url: 'http://localhost/convert'}", `webhook.url: "http://localhost/convert" is http, but API servers call webhooks only over https; write it as https://localhost/convert`),
 		"no scheme":             at("webhook: {url: 'localhost:9443'}", "webhook.url: "),
 		"empty URL":             at("webhook: {url: ''}", `webhook.url: "" is not the URL`),
 		"URL without host":      beyond("webhook: {url: 'https:///convert'}", "is not the URL of a webhook"),

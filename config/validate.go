@@ -174,7 +174,8 @@ func checkURL(text string) error {
 	case u.User != nil || u.Scheme != "https" && strings.Contains(text, "@"):
 		return errors.New("a user or a password is not allowed in it; leave them out")
 	case u.Scheme == "http":
-		return fmt.Errorf("%q is http, but API servers call webhooks only over https; write it as https://localhost:9443/convert", text)
+		u.Scheme = "https"
+		return fmt.Errorf("%q is http, but API servers call webhooks only over https; write it as %s", text, u)
 	case u.Port() != "" && !isAddress(u.Host):
 		return fmt.Errorf("%q: the port %s is not one from 1 to 65535", text, u.Port())
 	case u.Scheme != "https" || u.Hostname() == "":

@@ -110,6 +110,7 @@ func unfinished(ctx context.Context, err error) error {
 func execute(ctx context.Context, args []string, s streams) int {
 	root := newRoot(s) //nolint:contextcheck // commands get their context from cobra
 	root.SetArgs(args)
+	addCompletion(root)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitConforms
@@ -130,6 +131,16 @@ func execute(ctx context.Context, args []string, s streams) int {
 		fmt.Fprintf(s.err, "crdconform: see \"%s --help\"\n", cmd.CommandPath())
 	}
 	return exit.code
+}
+
+// addCompletion adds cobra's command. By itself, that shows its help for a shell that it does not know, and succeeds.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			cmd.Args, cmd.RunE = onlyCommands, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
 }
 
 // oneLine makes a sentence of an error of cobra's, which puts what may have been meant on lines of their own.

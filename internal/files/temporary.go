@@ -58,6 +58,9 @@ func (o owner) isGone() bool {
 // number.
 func TemporaryDir(in, words string) (string, error) {
 	dir, err := os.MkdirTemp(in, prefix+words)
+	if err != nil && in == "" {
+		return "", fmt.Errorf("no folder for temporary files can be made in %s (%w); set TMPDIR to a folder in which it can", os.TempDir(), err)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -167,5 +168,14 @@ func put(t *testing.T, dir string, o owner) {
 	}
 	if err := os.WriteFile(filepath.Join(dir, note), text, 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestNoFolderForTemporaryFiles names the variable that is wrong.
+func TestNoFolderForTemporaryFiles(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	t.Setenv("TMPDIR", missing)
+	if dir, err := TemporaryDir("", ""); err == nil || !strings.Contains(err.Error(), "in "+missing+" (") || !strings.Contains(err.Error(), "; set TMPDIR to ") {
+		t.Errorf("got %q, %v", dir, err)
 	}
 }

@@ -29,9 +29,13 @@ const pageFile = "report.html"
 // Folder is where the forms of a report are written.
 type Folder string
 
-// Open creates the folder if it is missing, and fails early if it is not writable. It removes the files of an earlier run, and nothing
+// ignored is the file that keeps git from taking what is in a folder.
+const ignored = ".gitignore"
+
+// Open creates the folder if it is missing, as one that git ignores, and fails early if it is not writable. It removes the files of an earlier run, and nothing
 // else, so that no stale file is taken for a new one.
 func Open(name string) (Folder, error) {
+	_, missing := os.Stat(name)
 	if err := os.MkdirAll(name, 0o755); err != nil {
 		return "", fmt.Errorf("report folder: %w", err)
 	}
@@ -41,6 +45,11 @@ func Open(name string) (Folder, error) {
 	}
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name()), Folder(name).clear()); err != nil {
 		return "", fmt.Errorf("report folder %s: %w", name, err)
+	}
+	if errors.Is(missing, fs.ErrNotExist) {
+		if err := os.WriteFile(filepath.Join(name, ignored), []byte("*\n"), 0o644); err != nil { //nolint:gosec // it has no secrets
+			return "", fmt.Errorf("report folder %s: %w", name, err)
+		}
 	}
 	// A run that was killed while it wrote leaves a page of ours without the report.
 	if page, err := beginning(filepath.Join(name, pageFile)); err == nil && !bytes.Contains(page, []byte("<title>crdconform")) {

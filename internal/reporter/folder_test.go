@@ -86,8 +86,13 @@ func TestOpenMakesTheFolder(t *testing.T) {
 	if folder := open(t, dir); string(folder) != dir {
 		t.Errorf("got %s, want %s", folder, dir)
 	}
-	if got := names(list(t, dir)); !slices.Equal(got, []string{"./"}) {
-		t.Errorf("the folder has %v, want an empty one", got)
+	if got := list(t, dir); len(got) != 1 || got[ignored] != "*\n" {
+		t.Errorf("the folder has %q, want one that git ignores", got)
+	}
+	theirs := t.TempDir()
+	open(t, theirs)
+	if got := names(list(t, theirs)); !slices.Equal(got, []string{"./"}) {
+		t.Errorf("a folder that was there has %v, want an empty one", got)
 	}
 }
 
@@ -271,7 +276,7 @@ func TestWriteKeepsEvidenceApart(t *testing.T) {
 func TestWrite(t *testing.T) {
 	r := sample(t)
 	folder := open(t, filepath.Join(t.TempDir(), "reports"))
-	if err := os.Remove(string(folder)); err != nil {
+	if err := os.RemoveAll(string(folder)); err != nil {
 		t.Fatal(err)
 	}
 	// The folder is made again if it went while the run lasted, and a second report replaces the first.
@@ -379,7 +384,7 @@ func TestEvidenceStaysInTheFolder(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "is not a path below exchanges/") || !strings.Contains(err.Error(), "area.topic.rule") {
 			t.Errorf("%q: got %v, want an error that names the requirement", path, err)
 		}
-		want := []string{"reports/exchanges/good", "reports/junit.xml", "reports/report.html", "reports/report.json", "reports/requirements/area.topic.rule.html", "reports/summary.md"}
+		want := []string{"reports/.gitignore", "reports/exchanges/good", "reports/junit.xml", "reports/report.html", "reports/report.json", "reports/requirements/area.topic.rule.html", "reports/summary.md"}
 		got := list(t, parent)
 		if !slices.Equal(names(got), want) || got["reports/exchanges/good"] != "good" {
 			t.Errorf("%q: there are %v, want %v", path, names(got), want)

@@ -227,3 +227,17 @@ func TestNightsInABrowser(t *testing.T) {
 	until(ctx, t, `document.querySelector("tr:target") !== null`)
 	t.Logf("%d bytes, shown after %.0f ms", len(page), evaluated[float64](ctx, t, `performance.timing.loadEventEnd - performance.timing.navigationStart`))
 }
+
+// TestAddNightLeavesNoHalf has a night that cannot be written leave nothing behind. A folder in the place of its file stands for a full disk.
+func TestAddNightLeavesNoHalf(t *testing.T) {
+	dir, r := t.TempDir(), &reports.Report{Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	if err := os.Mkdir(filepath.Join(dir, "2026-01-02T030405.000Z.json.new"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := AddNight(dir, r); err == nil {
+		t.Error("it was written")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("there are still %v, %v", left, err)
+	}
+}
