@@ -216,7 +216,8 @@ func partsOf(version string) (spec, status []part) {
 	}
 	return []part{
 			retention,
-			{"notifications", "emails",
+			{
+				"notifications", "emails",
 				itemwise(func(item any) any {
 					if member(item, "channel") != "Email" {
 						return nil
@@ -236,11 +237,15 @@ func partsOf(version string) (spec, status []part) {
 						return up
 					}
 					return slices.Concat(emails, others)
-				}},
-			{"mode", "enabled",
+				},
+			},
+			{
+				"mode", "enabled",
 				func(v any) any { return v != "Off" },
-				func(v any) any { return map[any]string{true: "Auto", false: "Off"}[v] }, nil},
-			{"timeoutMillis", "timeoutSeconds",
+				func(v any) any { return map[any]string{true: "Auto", false: "Off"}[v] }, nil,
+			},
+			{
+				"timeoutMillis", "timeoutSeconds",
 				func(v any) any { return number(v) / 1000 },
 				func(v any) any { return number(v) * 1000 },
 				func(up, kept any) any {
@@ -248,8 +253,10 @@ func partsOf(version string) (spec, status []part) {
 						return up
 					}
 					return number(up) + number(kept)%1000
-				}},
-			{"address", "host",
+				},
+			},
+			{
+				"address", "host",
 				func(v any) any { host, _, _ := strings.Cut(v.(string), ":"); return host },
 				func(v any) any { return v.(string) + ":80" },
 				func(up, kept any) any {
@@ -259,8 +266,10 @@ func partsOf(version string) (spec, status []part) {
 					host, _, _ := strings.Cut(up.(string), ":")
 					_, port, _ := strings.Cut(kept.(string), ":")
 					return host + ":" + port
-				}},
-			{"volumes", "volumes", itemwise(func(item any) any { return having(item, "class", nil) }), same,
+				},
+			},
+			{
+				"volumes", "volumes", itemwise(func(item any) any { return having(item, "class", nil) }), same,
 				func(up, kept any) any {
 					if up == nil {
 						return nil
@@ -273,8 +282,10 @@ func partsOf(version string) (spec, status []part) {
 					return itemwise(func(item any) any {
 						return having(item, "class", classes[member(item, "name")])
 					})(up)
-				}},
-			{"tags", "tags",
+				},
+			},
+			{
+				"tags", "tags",
 				func(v any) any {
 					tags := map[string]any{}
 					for _, item := range v.([]any) {
@@ -288,7 +299,8 @@ func partsOf(version string) (spec, status []part) {
 						list = append(list, map[string]any{"key": key, "value": tags[key]})
 					}
 					return list
-				}, nil},
+				}, nil,
+			},
 			{newer: "note"},
 		}, []part{
 			{newer: "message"},
