@@ -76,19 +76,19 @@ func (e Expectation) check() error {
 	return nil
 }
 
-// Expect adds an expectation of the kind. It fails if a version is unknown, or none that API servers convert to.
-func (c *Corpus) Expect(e Expectation) error {
+// Expect returns the corpus with an expectation of the kind added. It fails if a version is unknown, or none that API servers convert to.
+func (c Corpus) Expect(e Expectation) (Corpus, error) {
 	for i, object := range append([]manifest.Object{e.Input}, e.Outputs...) {
 		version := object.GroupVersionKind().Version
 		switch {
 		case !slices.Contains(c.Versions, version):
-			return fmt.Errorf("%s: %s has no version %s, only %s", object.From, c.Kind, version, strings.Join(c.Versions, ", "))
+			return Corpus{}, fmt.Errorf("%s: %s has no version %s, only %s", object.From, c.Kind, version, strings.Join(c.Versions, ", "))
 		case i > 0 && slices.Contains(c.Unserved, version):
-			return fmt.Errorf("%s: %s of %s is not served, so API servers convert nothing to it; remove what is expected there", object.From, version, c.Kind)
+			return Corpus{}, fmt.Errorf("%s: %s of %s is not served, so API servers convert nothing to it; remove what is expected there", object.From, version, c.Kind)
 		}
 	}
-	c.Expected = append(c.Expected, e)
-	return nil
+	c.Expected = append(slices.Clone(c.Expected), e)
+	return c, nil
 }
 
 // Unexpected returns how an object differs from what was expected: what it lacks or has otherwise, and what it has besides. Of the

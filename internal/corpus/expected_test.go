@@ -55,7 +55,7 @@ func TestExpectations(t *testing.T) {
 				}
 				got = append(got, strings.Join(versions, " "))
 				if err == nil {
-					err = c.Expect(e)
+					c, err = c.Expect(e)
 				}
 			}
 			switch {

@@ -148,12 +148,14 @@ const recordedHead = "# The first object, and what the webhook made of it at oth
 
 // Record starts the webhook and writes what it makes of objects into files that check --expect reads: of the samples, and of an object for
 // each field of each version and each member of an enum. It returns the number of files, and what could not be recorded.
-func (p *Plan) Record(ctx context.Context, progress Progress, log io.Writer, dir string) (files int, left []string, err error) {
+func (p *Plan) Record(ctx context.Context, progress Progress, log io.Writer, dir string) (int, []string, error) {
 	s := p.begin(progress, log)
-	err = s.up(ctx, p.servedByCluster(), func() error {
+	files := 0
+	var left []string
+	failed := s.up(ctx, p.servedByCluster(), func() error {
 		s.say(p.notes...)
 		for _, kind := range p.kinds {
-			err := s.with(ctx, kind, func(client *wire.Client) error {
+			asked := s.with(ctx, kind, func(client *wire.Client) error {
 				texts, refused, err := recordOf(ctx, client, kind)
 				left = append(left, refused...)
 				if err == nil && len(texts) > 0 {
@@ -167,13 +169,13 @@ func (p *Plan) Record(ctx context.Context, progress Progress, log io.Writer, dir
 				}
 				return err
 			})
-			if err != nil {
-				return err
+			if asked != nil {
+				return asked
 			}
 		}
 		return nil
 	})
-	return files, left, err
+	return files, left, failed
 }
 
 // recordOf returns the files for a kind by name, and the objects that the webhook refused.

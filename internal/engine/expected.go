@@ -19,11 +19,11 @@ func (p *Plan) readExpected() error {
 	}
 	objects := map[string][]manifest.Object{}
 	for _, file := range files {
-		data, err := manifest.Read(file)
-		if err != nil {
-			return p.want.At("expected", "%w", err)
+		var data []byte
+		if data, err = manifest.Read(file); err == nil {
+			objects[file], err = manifest.Objects(file, data)
 		}
-		if objects[file], err = manifest.Objects(file, data); err != nil {
+		if err != nil {
 			return p.want.At("expected", "%w", err)
 		}
 	}
@@ -32,7 +32,7 @@ func (p *Plan) readExpected() error {
 		return p.want.At("expected", "%w", err)
 	}
 	for _, e := range all {
-		if err := p.expect(e); err != nil {
+		if err = p.expect(e); err != nil {
 			return err
 		}
 	}
@@ -68,9 +68,11 @@ func (p *Plan) expect(e corpus.Expectation) error {
 	for i := range p.kinds {
 		kind := &p.kinds[i]
 		if kind.Group == e.GroupKind().Group && kind.Kind == e.GroupKind().Kind {
-			if err := kind.Expect(e); err != nil {
+			with, err := kind.Expect(e)
+			if err != nil {
 				return p.want.At("expected", "%w", err)
 			}
+			*kind = with
 			return nil
 		}
 		known = append(known, kind.Kind+"."+kind.Group)

@@ -358,7 +358,7 @@ func (e *equality) elsewhere(pair corpus.Pair, c *common, path string, trials []
 	case into == "" || e.isMeant(pair, path, into):
 		return nil
 	case to.Place(into) == of.path:
-		return e.reordered(pair, c, path, into, trials[0], of)
+		return e.reordered(pair, path, into, trials[0], of)
 	case !like.Shared && !c.alike[of.path].Same:
 		return nil // the field has another meaning, and this one took its place
 	}
@@ -394,7 +394,7 @@ func leavesOfAll(trials []trial) []string {
 }
 
 // reordered is that an item of a list is at another place of the list.
-func (e *equality) reordered(pair corpus.Pair, c *common, path, into string, t trial, of *move) *move {
+func (e *equality) reordered(pair corpus.Pair, path, into string, t trial, of *move) *move {
 	steps, others := fieldpath.Split(path), fieldpath.Split(into)
 	at := 0
 	for steps[at] == others[at] {

@@ -170,7 +170,8 @@ func letters(text string) string {
 	return string(runes)
 }
 
-func plus(n float64) func(float64) float64  { return func(value float64) float64 { return value + n } }
+func plus(n float64) func(float64) float64 { return func(value float64) float64 { return value + n } }
+
 func times(n float64) func(float64) float64 { return func(value float64) float64 { return value * n } }
 
 // TestEqualFields has webhooks judged of which no round trip shows that they confuse fields or values: each must be found, by name.

@@ -48,7 +48,7 @@ func TestExpected(t *testing.T) {
 			subject := served{handler: test.webhook}.start(t)
 			subject.Corpus = widgetSamples(t)
 			for _, e := range expectations {
-				if err := subject.Corpus.Expect(e); err != nil {
+				if subject.Corpus, err = subject.Corpus.Expect(e); err != nil {
 					t.Fatal(err)
 				}
 			}
