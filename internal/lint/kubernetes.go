@@ -108,7 +108,7 @@ func rulesNeed(n *node) []need {
 	for minor := uint(oldestMinor - 1); ; minor++ {
 		results := compiled(structural, n, minor)
 		path := func(i int) *field.Path { return n.path.Child("x-kubernetes-validations").Index(i) }
-		for i := range before {
+		for i := range min(len(before), len(results)) {
 			for _, name := range unknown(before[i], results[i]) {
 				all = append(all, need{int(minor) + 1, name, refuse, path(i)})
 			}
