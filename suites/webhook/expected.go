@@ -13,6 +13,7 @@ import (
 
 // expected compares what objects become with what their author says that they become, field by field.
 func (p *prober) expected(ctx SpecContext) {
+	p.secured(ctx)
 	all := p.env.Subject.Corpus.Expected
 	if len(all) == 0 {
 		p.env.Inapplicable("no file says what an object becomes at another version; such files can be given, and recorded")
