@@ -9,14 +9,9 @@ import (
 	"github.com/crdconform/crdconform/internal/options"
 )
 
-// CRDFiles returns the files that crds names, sorted and without duplicates. A folder stands for its .yaml, .yml and .json files, or
-// only for its kustomization if it has one. If a name or a pattern matches no file, the error says which.
-func (c Config) CRDFiles() ([]string, error) { return c.files("crds", c.CRDs) }
-
-// SampleFiles returns the files that samples names, like CRDFiles.
-func (c Config) SampleFiles() ([]string, error) { return c.files("samples", c.Samples) }
-
-func (c Config) files(key string, names []string) ([]string, error) {
+// Files returns the files that the names of a key such as crds or samples stand for, sorted and without duplicates. A folder stands for
+// its .yaml, .yml and .json files, or only for its kustomization if it has one. If a name or a pattern matches no file, the error says which.
+func (c Config) Files(key string, names []string) ([]string, error) {
 	var all []string
 	var problems []*ProblemError
 	for i, name := range names {

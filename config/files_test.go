@@ -18,7 +18,7 @@ func files(t *testing.T, names ...string) string {
 	return dir
 }
 
-func TestCRDFiles(t *testing.T) {
+func TestFiles(t *testing.T) {
 	t.Parallel()
 	dir := files(t, "crds/b.yaml", "crds/a.yml", "crds/c.json", "crds/readme.md", "crds/sub/d.yaml", "crds/sub.yaml/e.yaml", "odd[1].yaml", "one.txt", "empty/readme.md", "built/Kustomization", "built/a.yaml", "built/deep/b.yaml")
 	absolute := filepath.Join(files(t, "f.yaml"), "f.yaml")
@@ -40,7 +40,7 @@ func TestCRDFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := read(t, dir, "crds", test.names)
-			got, err := c.CRDFiles()
+			got, err := c.Files("crds", c.CRDs)
 			var want []string
 			for _, name := range test.want {
 				want = append(want, filepath.Join(dir, name))
@@ -51,12 +51,12 @@ func TestCRDFiles(t *testing.T) {
 			if c = read(t, dir, "samples", test.names); err != nil {
 				t.Fatal(err)
 			}
-			if got, err = c.SampleFiles(); err != nil || !slices.Equal(got, want) {
+			if got, err = c.Files("samples", c.Samples); err != nil || !slices.Equal(got, want) {
 				t.Errorf("samples: got %v, %v; want %v", got, err, want)
 			}
 		})
 	}
-	if got, err := read(t, dir, "crds", []string{absolute}).CRDFiles(); err != nil || !slices.Equal(got, []string{absolute}) {
+	if got, err := read(t, dir, "crds", []string{absolute}).Files("crds", []string{absolute}); err != nil || !slices.Equal(got, []string{absolute}) {
 		t.Errorf("by its whole name: %v, %v", got, err)
 	}
 }
@@ -81,7 +81,7 @@ func read(t *testing.T, dir, key string, names []string) Config {
 func TestFilesThatAreMissing(t *testing.T) {
 	t.Parallel()
 	dir := files(t, "empty/readme.md", "a.yaml")
-	_, err := read(t, dir, "crds", []string{"a.yaml", "b.yaml", "*.json", "empty"}).CRDFiles()
+	_, err := read(t, dir, "crds", []string{"a.yaml", "b.yaml", "*.json", "empty"}).Files("crds", []string{"a.yaml", "b.yaml", "*.json", "empty"})
 	file := filepath.Join(dir, FileName)
 	for _, want := range []string{
 		file + ":5:3: crds[1]: there is no file " + dir + "/b.yaml\n  5 | - b.yaml\n        ^",
@@ -102,12 +102,12 @@ func TestLinksToFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := read(t, dir, "crds", []string{"folder"}).CRDFiles()
+	got, err := read(t, dir, "crds", []string{"folder"}).Files("crds", []string{"folder"})
 	want := []string{filepath.Join(dir, "folder/a.yaml"), filepath.Join(dir, "folder/b.yaml"), filepath.Join(dir, "folder/dangling.yaml")}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v; want %v", got, err, want)
 	}
-	if _, err := read(t, dir, "crds", []string{"real/d*.yaml"}).CRDFiles(); err == nil || !strings.Contains(err.Error(), "dangling.yaml") {
+	if _, err := read(t, dir, "crds", []string{"real/d*.yaml"}).Files("crds", []string{"real/d*.yaml"}); err == nil || !strings.Contains(err.Error(), "dangling.yaml") {
 		t.Errorf("of a link to nowhere it says: %v", err)
 	}
 }
@@ -117,7 +117,7 @@ func TestFolderWithSigns(t *testing.T) {
 	t.Parallel()
 	dir := files(t, "[a]*?/x.yaml", `b\c/x.yaml`)
 	for _, folder := range []string{"[a]*?", `b\c`} {
-		got, err := read(t, filepath.Join(dir, folder), "crds", []string{"*.yaml"}).CRDFiles()
+		got, err := read(t, filepath.Join(dir, folder), "crds", []string{"*.yaml"}).Files("crds", []string{"*.yaml"})
 		if want := []string{filepath.Join(dir, folder, "x.yaml")}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %v, %v; want %v", got, err, want)
 		}

@@ -1,9 +1,6 @@
 package requirement
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Verdict is the outcome for one requirement.
 type Verdict int
@@ -29,15 +26,6 @@ func (v Verdict) String() string {
 		return fmt.Sprintf("Verdict(%d)", int(v))
 	}
 	return names()[v]
-}
-
-// Compare orders verdicts by which of two on the same holds: it is positive if v is the worse. NotApplicable and Unknown give way to all
-// others, and Errored gives way only to Failed, because it may hide what is as bad.
-func (v Verdict) Compare(other Verdict) int {
-	weight := func(v Verdict) int {
-		return slices.Index([]Verdict{Unknown, NotApplicable, Passed, Tolerated, KnownFailing, Errored, Failed}, v)
-	}
-	return weight(v) - weight(other)
 }
 
 // MarshalText returns the name of the verdict. An invalid number is an error.

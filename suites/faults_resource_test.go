@@ -404,23 +404,27 @@ func copying() http.Handler {
 	})
 }
 
-// forgetful is a webhook that notes two fields of what it converts from v1. From what it converts to v1, it drops a third when one of the
-// two has changed and the other has not.
+// forgetful is a webhook that notes three fields of what it converts from v1. From what it converts to v1, it drops the first when the
+// last has changed and the others have not.
 func forgetful() http.Handler {
-	const noted = "example.com/noted"
+	const kept, changed = "example.com/kept", "example.com/changed"
+	note := func(o map[string]any) map[string]any {
+		spec := within(o, "spec")
+		return map[string]any{kept: fmt.Sprint(spec["containers"], spec["image"]), changed: fmt.Sprint(spec["environment"])}
+	}
 	return between(func(o map[string]any) {
 		meta := within(o, "metadata")
 		annotations := within(meta, "annotations")
-		annotations[noted] = fmt.Sprint(within(o, "spec")["image"], "/", within(o, "spec")["environment"])
+		maps.Copy(annotations, note(o))
 		meta["annotations"] = annotations
 	}, func(o map[string]any) {
 		annotations := within(within(o, "metadata"), "annotations")
-		before, found := annotations[noted].(string)
-		delete(annotations, noted)
-		image, environment, _ := strings.Cut(before, "/")
-		if spec := within(o, "spec"); found && image == fmt.Sprint(spec["image"]) && environment != fmt.Sprint(spec["environment"]) {
-			delete(spec, "containers")
+		now := note(o)
+		if before, found := annotations[kept]; found && before == now[kept] && annotations[changed] != now[changed] {
+			delete(within(o, "spec"), "containers")
 		}
+		delete(annotations, kept)
+		delete(annotations, changed)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -24,7 +25,7 @@ func grouped(results []reports.Result) []alike {
 	var all []alike
 	at := map[[3]string]int{}
 	for _, r := range results {
-		if r.Verdict.Compare(requirement.Passed) <= 0 {
+		if explanation.Worse(r.Verdict, requirement.Passed) <= 0 {
 			continue
 		}
 		found, mend, _ := strings.Cut(r.Reason, toFix)
@@ -38,7 +39,7 @@ func grouped(results []reports.Result) []alike {
 		all[i].definitions = append(all[i].definitions, r.Subject)
 	}
 	slices.SortStableFunc(all, func(a, b alike) int {
-		return cmp.Or(b.Verdict.Compare(a.Verdict), len(b.definitions)-len(a.definitions))
+		return cmp.Or(explanation.Worse(b.Verdict, a.Verdict), len(b.definitions)-len(a.definitions))
 	})
 	return all
 }

@@ -194,7 +194,7 @@ func (p *Plan) readKinds() error {
 }
 
 func (p *Plan) readDefinitions() ([]*corpus.Definition, error) {
-	files, err := p.want.CRDFiles()
+	files, err := p.want.Files("crds", p.want.CRDs)
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +246,7 @@ func filesOf(samples []sample) []string {
 }
 
 func (p *Plan) readSamples() ([]sample, error) {
-	files, err := p.want.SampleFiles()
+	files, err := p.want.Files("samples", p.want.Samples)
 	if err != nil {
 		return nil, err
 	}

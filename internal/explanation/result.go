@@ -2,6 +2,7 @@ package explanation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/crdconform/crdconform/reports"
@@ -37,4 +38,15 @@ func Finding(f reports.LegFinding) string {
 		fmt.Fprintf(&b, "\n    %s", strings.ReplaceAll(command, "\n", "\n    "))
 	}
 	return b.String()
+}
+
+// Worse compares verdicts by which of two on the same holds: it is positive if a is the worse. NotApplicable and Unknown give way to all
+// others, and Errored gives way only to Failed, because it may hide what is as bad.
+func Worse(a, b requirement.Verdict) int {
+	weight := func(v requirement.Verdict) int {
+		return slices.Index([]requirement.Verdict{
+			requirement.Unknown, requirement.NotApplicable, requirement.Passed, requirement.Tolerated, requirement.KnownFailing, requirement.Errored, requirement.Failed,
+		}, v)
+	}
+	return weight(a) - weight(b)
 }

@@ -123,7 +123,7 @@ func (r *record) findings() []reports.LegFinding {
 	for _, c := range r.causes {
 		all = append(all, c.LegFinding)
 	}
-	slices.SortStableFunc(all, func(a, b reports.LegFinding) int { return b.Verdict.Compare(a.Verdict) })
+	slices.SortStableFunc(all, func(a, b reports.LegFinding) int { return explanation.Worse(b.Verdict, a.Verdict) })
 	return all
 }
 
@@ -161,7 +161,7 @@ func (r *record) cells(step map[at]*judged) []reports.LegCell {
 				if j == nil {
 					continue
 				}
-				if v := j.verdict(); v.Compare(cell.Verdict) > 0 {
+				if v := j.verdict(); explanation.Worse(v, cell.Verdict) > 0 {
 					cell.Verdict = v
 				}
 				if looksAtObjects(id) {
@@ -176,7 +176,7 @@ func (r *record) cells(step map[at]*judged) []reports.LegCell {
 		}
 		cell.Found = len(failed)
 		switch {
-		case explained != "" && cell.Verdict.Compare(requirement.Passed) <= 0: // not all that was found is reported here
+		case explained != "" && explanation.Worse(cell.Verdict, requirement.Passed) <= 0: // not all that was found is reported here
 			cell.Verdict, cell.Reason = requirement.NotApplicable, "what was found is explained by "+explained
 		case cell.Verdict != requirement.NotApplicable:
 			cell.Reason = ""

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/internal/loopback"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
@@ -72,7 +73,7 @@ func addRun(r *reports.Report, name string, one reports.Report) {
 		switch {
 		case at < 0:
 			r.Results = append(r.Results, result)
-		case result.Verdict.Compare(r.Results[at].Verdict) > 0:
+		case explanation.Worse(result.Verdict, r.Results[at].Verdict) > 0:
 			r.Results[at] = result
 		}
 	}

@@ -23,7 +23,7 @@ func StepVerdict(step reports.LegStep) requirement.Verdict {
 
 // worse returns the worse of two verdicts.
 func worse(a, b requirement.Verdict) requirement.Verdict {
-	return slices.MaxFunc([]requirement.Verdict{a, b}, requirement.Verdict.Compare)
+	return slices.MaxFunc([]requirement.Verdict{a, b}, explanation.Worse)
 }
 
 // StepSummary says in a few words what came of a step.
@@ -42,7 +42,7 @@ func StepSummary(step reports.LegStep) string {
 		}
 	}
 	switch {
-	case untried != "" && StepVerdict(step).Compare(requirement.Passed) <= 0:
+	case untried != "" && explanation.Worse(StepVerdict(step), requirement.Passed) <= 0:
 		return joined(requirement.NotApplicable.String(), ": ", untried)
 	case judged == 0:
 		return joined("not judged", ": ", why)
@@ -88,7 +88,7 @@ func LegTable(leg reports.Leg, columns int) []string {
 		}
 		return verdict
 	}
-	slices.SortStableFunc(kinds, func(a, b reports.LegKind) int { return worst(b).Compare(worst(a)) })
+	slices.SortStableFunc(kinds, func(a, b reports.LegKind) int { return explanation.Worse(worst(b), worst(a)) })
 	for shown := len(kinds); ; shown-- {
 		lines := strings.Split(strings.TrimSuffix(legTable(leg, kinds[:shown]).Text(), "\n"), "\n")
 		if shown > 1 && slices.ContainsFunc(lines, func(line string) bool { return utf8.RuneCountInString(line) > columns }) {

@@ -46,7 +46,7 @@ func legFindings(leg reports.Leg) []legFinding {
 
 // sortedFindings are the findings, those that fail the upgrade first, and by step.
 func sortedFindings(leg reports.Leg) []reports.LegFinding {
-	return slices.SortedStableFunc(slices.Values(leg.Findings), func(a, b reports.LegFinding) int { return b.Verdict.Compare(a.Verdict) })
+	return slices.SortedStableFunc(slices.Values(leg.Findings), func(a, b reports.LegFinding) int { return explanation.Worse(b.Verdict, a.Verdict) })
 }
 
 // unlistedOf says that there are more findings than a page has.

@@ -27,6 +27,7 @@ func (p *prober) expected(ctx SpecContext) {
 			pair := corpus.Pair{From: e.Input.GroupVersionKind().Version, To: output.GroupVersionKind().Version}
 			x := p.ask(ctx, p.reviewVersion(ctx), pair, e.Input.Unstructured)
 			found := p.unexpected(&x, pair, output.Object)
+			p.env.Tried(1)
 			for _, f := range found {
 				lines = append(lines, fmt.Sprintf("%s: %s: %s", output.From, pair, f.Message))
 			}

@@ -162,8 +162,11 @@ func (p *prober) huge(ctx SpecContext) {
 		return findings
 	}
 	p.sound(ctx)
+	p.came = 0
 	all, tried := p.against(ctx, what)
-	p.report(ctx, what, append(all, p.overflows(ctx)...))
+	all = append(all, p.overflows(ctx)...)
+	p.env.Tried(p.came)
+	p.report(ctx, what, all)
 	p.tried(tried, "so much")
 }
 
