@@ -214,97 +214,94 @@ func partsOf(version string) (spec, status []part) {
 	case "v1beta1":
 		return []part{retention}, nil
 	}
-	return []part{
-			retention,
-			{
-				"notifications", "emails",
-				itemwise(func(item any) any {
-					if member(item, "channel") != "Email" {
+	return append([]part{retention}, []part{
+		{
+			"notifications", "emails",
+			itemwise(func(item any) any {
+				if member(item, "channel") != "Email" {
+					return nil
+				}
+				return member(item, "address")
+			}),
+			itemwise(func(item any) any { return map[string]any{"channel": "Email", "address": item} }),
+			func(up, kept any) any {
+				others := itemwise(func(item any) any {
+					if member(item, "channel") == "Email" {
 						return nil
 					}
-					return member(item, "address")
-				}),
-				itemwise(func(item any) any { return map[string]any{"channel": "Email", "address": item} }),
-				func(up, kept any) any {
-					others := itemwise(func(item any) any {
-						if member(item, "channel") == "Email" {
-							return nil
-						}
-						return item
-					})(kept).([]any)
-					emails, _ := up.([]any)
-					if len(emails)+len(others) == 0 {
-						return up
-					}
-					return slices.Concat(emails, others)
-				},
+					return item
+				})(kept).([]any)
+				emails, _ := up.([]any)
+				if len(emails)+len(others) == 0 {
+					return up
+				}
+				return slices.Concat(emails, others)
 			},
-			{
-				"mode", "enabled",
-				func(v any) any { return v != "Off" },
-				func(v any) any { return map[any]string{true: "Auto", false: "Off"}[v] }, nil,
+		},
+		{
+			"mode", "enabled",
+			func(v any) any { return v != "Off" },
+			func(v any) any { return map[any]string{true: "Auto", false: "Off"}[v] }, nil,
+		},
+		{
+			"timeoutMillis", "timeoutSeconds",
+			func(v any) any { return number(v) / 1000 },
+			func(v any) any { return number(v) * 1000 },
+			func(up, kept any) any {
+				if up == nil || kept == nil {
+					return up
+				}
+				return number(up) + number(kept)%1000
 			},
-			{
-				"timeoutMillis", "timeoutSeconds",
-				func(v any) any { return number(v) / 1000 },
-				func(v any) any { return number(v) * 1000 },
-				func(up, kept any) any {
-					if up == nil || kept == nil {
-						return up
-					}
-					return number(up) + number(kept)%1000
-				},
+		},
+		{
+			"address", "host",
+			func(v any) any { host, _, _ := strings.Cut(v.(string), ":"); return host },
+			func(v any) any { return v.(string) + ":80" },
+			func(up, kept any) any {
+				if up == nil || kept == nil {
+					return up
+				}
+				host, _, _ := strings.Cut(up.(string), ":")
+				_, port, _ := strings.Cut(kept.(string), ":")
+				return host + ":" + port
 			},
-			{
-				"address", "host",
-				func(v any) any { host, _, _ := strings.Cut(v.(string), ":"); return host },
-				func(v any) any { return v.(string) + ":80" },
-				func(up, kept any) any {
-					if up == nil || kept == nil {
-						return up
-					}
-					host, _, _ := strings.Cut(up.(string), ":")
-					_, port, _ := strings.Cut(kept.(string), ":")
-					return host + ":" + port
-				},
+		},
+		{
+			"volumes", "volumes", itemwise(func(item any) any { return having(item, "class", nil) }), same,
+			func(up, kept any) any {
+				if up == nil {
+					return nil
+				}
+				classes := map[any]any{}
+				old, _ := kept.([]any)
+				for _, item := range old {
+					classes[member(item, "name")] = member(item, "class")
+				}
+				return itemwise(func(item any) any {
+					return having(item, "class", classes[member(item, "name")])
+				})(up)
 			},
-			{
-				"volumes", "volumes", itemwise(func(item any) any { return having(item, "class", nil) }), same,
-				func(up, kept any) any {
-					if up == nil {
-						return nil
-					}
-					classes := map[any]any{}
-					old, _ := kept.([]any)
-					for _, item := range old {
-						classes[member(item, "name")] = member(item, "class")
-					}
-					return itemwise(func(item any) any {
-						return having(item, "class", classes[member(item, "name")])
-					})(up)
-				},
+		},
+		{
+			"tags", "tags",
+			func(v any) any {
+				tags := map[string]any{}
+				for _, item := range v.([]any) {
+					tags[member(item, "key").(string)] = member(item, "value")
+				}
+				return tags
 			},
-			{
-				"tags", "tags",
-				func(v any) any {
-					tags := map[string]any{}
-					for _, item := range v.([]any) {
-						tags[member(item, "key").(string)] = member(item, "value")
-					}
-					return tags
-				},
-				func(v any) any {
-					list, tags := []any{}, v.(map[string]any)
-					for _, key := range slices.Sorted(maps.Keys(tags)) {
-						list = append(list, map[string]any{"key": key, "value": tags[key]})
-					}
-					return list
-				}, nil,
-			},
-			{newer: "note"},
-		}, []part{
-			{newer: "message"},
-		}
+			func(v any) any {
+				list, tags := []any{}, v.(map[string]any)
+				for _, key := range slices.Sorted(maps.Keys(tags)) {
+					list = append(list, map[string]any{"key": key, "value": tags[key]})
+				}
+				return list
+			}, nil,
+		},
+		{newer: "note"},
+	}...), []part{{newer: "message"}}
 }
 
 // plain is a value as it comes out of JSON.

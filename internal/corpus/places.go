@@ -232,7 +232,7 @@ func (g *Generator) refuse(path string, value any) bool {
 	return true
 }
 
-// levelOf is which sort of value a place has now.
+// levelOf is which kind of value a place has now.
 func (g *Generator) levelOf(n *node) int {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

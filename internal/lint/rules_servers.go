@@ -59,7 +59,7 @@ func serverRules() []Rule {
 		{
 			ID: PreserveLeft, Level: Warning,
 			Summary: "The old definition has preserveUnknownFields: true, and the new one does not say false.",
-			Why:     "Whoever updates what is installed without the field leaves it as it is: API servers then reject webhooks and defaults, and nothing is pruned.",
+			Why:     "An update without the field leaves it as it is: API servers then reject webhooks and defaults, and nothing is pruned.",
 			Help:    "Write preserveUnknownFields: false.",
 		},
 	}

@@ -232,7 +232,7 @@ func extended(now, was *node) []change {
 	if a, b := listType(was.schema), listType(now.schema); a != b && was.schema.Type == "array" && now.schema.Type == "array" {
 		level, advice := Warning, "who applies the list removes the items that others applied; keep it, or change it in a new version"
 		if a == atomic {
-			level, advice = Note, "who applied the list before owns all items, and whoever applies only some from then on shares them"
+			level, advice = Note, "who applied the list before owns all items, and those who apply only some from then on share them"
 		}
 		add(ListTypeChanged, level, advice, "the list was %s and is %s now", a, b)
 	}

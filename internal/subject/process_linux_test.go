@@ -210,7 +210,7 @@ func TestWhichClusterTheProgramGets(t *testing.T) {
 	}{
 		{Options{Kubeconfig: file}, nil, "  /home/caller that of the run"},
 		{Options{}, nil, "  /home/caller apiVersion: v1\nkind: Config\ncurrent-context: " + absent},
-		{Options{}, map[string]string{"KUBECONFIG": file}, "  /home/caller that of the run"}, // whoever configures that wants it
+		{Options{}, map[string]string{"KUBECONFIG": file}, "  /home/caller that of the run"}, // the configuration says so
 	} {
 		c := command(t, "cluster")
 		c.Env = test.env
