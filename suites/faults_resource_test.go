@@ -395,7 +395,9 @@ func resourceNamed(name string) webhook.Fault {
 func copying() http.Handler {
 	const key = "example.com/v1"
 	return between(func(o map[string]any) {
-		annotate(o, key, o["spec"])
+		if o["spec"] != nil {
+			annotate(o, key, o["spec"])
+		}
 	}, func(o map[string]any) {
 		if spec, found := annotated(o, key); found {
 			delete(within(within(o, "metadata"), "annotations"), key)

@@ -123,6 +123,7 @@ var bugs = map[string][]string{
 	},
 	subjects.Kubebuilder + "/shares-state": {
 		"Failed webhook.batch.independent",
+		"Failed webhook.batch.mixed-versions",
 	},
 	subjects.Kubebuilder + "/stale-annotation": {
 		"Failed webhook.conversion.edits",

@@ -278,7 +278,8 @@ func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 // soundAfresh reports whether an object that is created with fields is sound. Otherwise it is not the patch that spoils them.
 func (r *round) soundAfresh(ctx context.Context, o *object, version string, fields map[string]any) bool {
 	GinkgoHelper()
-	again := clean(r.bare(version, fields), o.name+"-"+version)
+	r.afresh++
+	again := clean(r.bare(version, fields), fmt.Sprintf("%s-%s-%d", o.name, version, r.afresh))
 	fresh := r.of(version, again)
 	r.removeAfter(fresh.name)
 	_, err := r.crd.At(version).Create(ctx, again)

@@ -49,6 +49,7 @@ type round struct {
 	initially  string // the storage version that the definition has
 	journal    journal
 	turn       int // how often samples were created, which gives them their names
+	afresh     int // how many objects were created to see whether it is a patch that spoils them
 
 	// generated says that this time there are generated objects only, as without samples: these take nothing away.
 	generated bool

@@ -142,9 +142,7 @@ func (p *prober) dependency(ctx context.Context, pair corpus.Pair) (dependency, 
 		for _, d := range []dependency{{at: i, x: together}, {at: last - i, x: reversed}} {
 			if d.apart = p.apart(pair, alone, d.x.judgement.Objects[d.at]); len(d.apart) > 0 {
 				d.pair = pair
-				for n := 0; n < steadiness && len(d.unsteady) == 0; n++ {
-					d.unsteady = p.apart(pair, alone, p.byItself(ctx, pair, object))
-				}
+				d.unsteady = p.unsteady(ctx, pair, object, alone)
 				return d, true
 			}
 		}
@@ -195,9 +193,7 @@ func (p *prober) crowded(ctx context.Context, pair corpus.Pair) (dependency, boo
 		if len(d.apart) == 0 || alone == nil {
 			continue
 		}
-		for n := 0; n < steadiness && len(d.unsteady) == 0; n++ {
-			d.unsteady = p.apart(pair, alone, p.byItself(ctx, pair, objects[i]))
-		}
+		d.unsteady = p.unsteady(ctx, pair, objects[i], alone)
 		return d, true
 	}
 	return dependency{}, false
@@ -237,6 +233,16 @@ func (p *prober) refusedTogether(ctx context.Context, pair corpus.Pair, objects 
 // byItself is what an object converts to when it is asked for alone, nil when it is not converted.
 func (p *prober) byItself(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured) json.RawMessage {
 	return p.answers(ctx, pair, []*unstructured.Unstructured{object})[0].raw
+}
+
+// unsteady returns how an object is converted otherwise when it is asked for alone once more, and again. It is nil if it never is.
+func (p *prober) unsteady(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, alone json.RawMessage) []corpus.Loss {
+	for range steadiness {
+		if lost := p.apart(pair, alone, p.byItself(ctx, pair, object)); len(lost) > 0 {
+			return lost
+		}
+	}
+	return nil
 }
 
 // apart returns the differences between two conversions of an object. Nil is one that failed.
@@ -284,7 +290,7 @@ func (p *prober) mixedVersions(ctx SpecContext) {
 		for i, object := range mixed {
 			pair := corpus.Pair{From: object.GroupVersionKind().Version, To: to}
 			alone := p.byItself(ctx, pair, object)
-			if lost := p.apart(pair, alone, x.judgement.Objects[i]); alone != nil && len(lost) > 0 && len(p.apart(pair, alone, p.byItself(ctx, pair, object))) == 0 {
+			if lost := p.apart(pair, alone, x.judgement.Objects[i]); alone != nil && len(lost) > 0 && len(p.unsteady(ctx, pair, object, alone)) == 0 {
 				p.fail(x, fmt.Sprintf("%s: object %d of %d, which is at %s: expected the same as alone: %s", x.what, i, len(mixed), pair.From, fewLines(lost)))
 			}
 		}
