@@ -112,7 +112,8 @@ type Parts struct {
 // PartsOf returns the files on this machine that a kustomization puts together. It fails if a kustomization cannot be read.
 func PartsOf(file string) (Parts, error) {
 	var all Parts
-	return all, all.add(file, map[string]bool{})
+	err := all.add(file, map[string]bool{})
+	return all, err
 }
 
 func (p *Parts) add(file string, seen map[string]bool) error {
