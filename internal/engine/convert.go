@@ -13,7 +13,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/manifest"
 	"github.com/crdconform/crdconform/internal/wire"
@@ -57,7 +56,7 @@ func (p *Plan) Convert(ctx context.Context, progress Progress, log io.Writer, al
 		for i := range all {
 			c := &all[i]
 			err := s.with(ctx, c.kind, func(client *wire.Client) error {
-				output, err := convertedBy(ctx, client, c.Input.Unstructured, c.kind.APIVersion(c.to))
+				output, err := convertedBy(ctx, client, c.kind, c.Input.Unstructured, c.to)
 				if err != nil {
 					return fmt.Errorf("%s: %w", c.Input.From, err)
 				}
@@ -101,30 +100,14 @@ func (p *Plan) convertible(object manifest.Object, to string) (corpus.Corpus, er
 	return corpus.Corpus{}, fmt.Errorf("%s: there is no definition of the kind %s", object.From, gvk.GroupKind())
 }
 
-// with connects to the webhook for a kind.
-func (s *session) with(ctx context.Context, kind corpus.Corpus, use func(*wire.Client) error) error {
-	client, err := s.connect(kind)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	if err = s.reach(ctx, client); err != nil {
-		return err
-	}
-	return use(client)
-}
-
-// convertedBy has an object converted, in ConversionReview v1 or, if the webhook rejects that, v1beta1.
-func convertedBy(ctx context.Context, client *wire.Client, object *unstructured.Unstructured, to string) (*unstructured.Unstructured, error) {
+// convertedBy has an object converted to a version, in ConversionReview v1 or, if the webhook rejects that, v1beta1.
+func convertedBy(ctx context.Context, client *wire.Client, kind corpus.Corpus, object *unstructured.Unstructured, to string) (*unstructured.Unstructured, error) {
 	var first error
 	for _, reviewVersion := range []string{"v1", "v1beta1"} {
-		request := contract.Request{ReviewVersion: reviewVersion, UID: "00000000-0000-4000-8000-000000000001", DesiredAPIVersion: to, Objects: corpus.JSON(object)}
-		body, err := request.Body()
+		_, judgement, err := asked(ctx, client, kind, reviewVersion, to, object)
 		if err != nil {
 			return nil, err
 		}
-		response := client.Send(ctx, body)
-		judgement := request.Judge(response)
 		v := judgement.Rejected()
 		if v == nil {
 			output := &unstructured.Unstructured{}
@@ -189,7 +172,7 @@ func recordOf(ctx context.Context, client *wire.Client, kind corpus.Corpus) (map
 				if to == version {
 					continue
 				}
-				output, err := convertedBy(ctx, client, object, kind.APIVersion(to))
+				output, err := convertedBy(ctx, client, kind, object, to)
 				if err != nil {
 					return nil, err
 				}

@@ -18,7 +18,12 @@ import (
 )
 
 // judge checks one kind of objects and adds the results to the report.
-func (s *session) judge(ctx context.Context, kind corpus.Corpus) (err error) {
+func (s *session) judge(ctx context.Context, kind corpus.Corpus) error {
+	return s.with(ctx, kind, func(client *wire.Client) error { return s.judgeBy(ctx, client, kind) })
+}
+
+// with connects to the webhook for a kind.
+func (s *session) with(ctx context.Context, kind corpus.Corpus, use func(*wire.Client) error) error {
 	client, err := s.connect(kind)
 	if err != nil {
 		return err
@@ -27,6 +32,10 @@ func (s *session) judge(ctx context.Context, kind corpus.Corpus) (err error) {
 	if err = s.reach(ctx, client); err != nil {
 		return err
 	}
+	return use(client)
+}
+
+func (s *session) judgeBy(ctx context.Context, client *wire.Client, kind corpus.Corpus) (err error) {
 	if s.isUnknown(ctx, client, kind) {
 		return nil
 	}

@@ -67,11 +67,11 @@ func (s *session) isUnknown(ctx context.Context, client *wire.Client, kind corpu
 // rejection returns what a webhook says of an object that it refuses to convert in any version of ConversionReview. A webhook that
 // breaks down may say the same by an HTTP status, with a text that names the kind. Whatever else goes wrong is for specs to judge.
 func rejection(ctx context.Context, client *wire.Client, kind corpus.Corpus, pair corpus.Pair, object *unstructured.Unstructured) (said string, rejected bool) {
-	response, judgement, err := asked(ctx, client, kind, "v1", pair, object)
+	response, judgement, err := asked(ctx, client, kind, "v1", pair.To, object)
 	if v := judgement.Rejected(); err != nil || response.Err != nil || v == nil {
 		return "", false
 	}
-	if _, older, err := asked(ctx, client, kind, "v1beta1", pair, object); err != nil || older.Rejected() == nil {
+	if _, older, err := asked(ctx, client, kind, "v1beta1", pair.To, object); err != nil || older.Rejected() == nil {
 		return "", false
 	}
 	switch {
@@ -81,9 +81,10 @@ func rejection(ctx context.Context, client *wire.Client, kind corpus.Corpus, pai
 	return judgement.Message, judgement.Stopped == requirement.WebhookFailureAvoided
 }
 
-func asked(ctx context.Context, client *wire.Client, kind corpus.Corpus, reviewVersion string, pair corpus.Pair, object *unstructured.Unstructured) (contract.Response, contract.Judgement, error) {
+// asked has a webhook convert an object of a kind to a version.
+func asked(ctx context.Context, client *wire.Client, kind corpus.Corpus, reviewVersion, to string, object *unstructured.Unstructured) (contract.Response, contract.Judgement, error) {
 	request := contract.Request{
-		ReviewVersion: reviewVersion, UID: uuid.NewString(), DesiredAPIVersion: kind.APIVersion(pair.To), Objects: corpus.JSON(object),
+		ReviewVersion: reviewVersion, UID: uuid.NewString(), DesiredAPIVersion: kind.APIVersion(to), Objects: corpus.JSON(object),
 	}
 	body, err := request.Body()
 	if err != nil {
