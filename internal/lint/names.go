@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ import (
 // checkNames looks at short names that cannot be used, and at which version clients get that name none.
 func (c *checker) checkNames() {
 	names := c.crd.Spec.Names
-	singular := orElse(names.Singular, strings.ToLower(names.Kind))
+	singular := cmp.Or(names.Singular, strings.ToLower(names.Kind))
 	seen := map[string]bool{}
 	for i, short := range names.ShortNames {
 		path := specPath().Child("names", "shortNames").Index(i)
@@ -83,7 +84,7 @@ type name struct {
 
 func (c *checker) resourceNames() []name {
 	names, path := c.crd.Spec.Names, specPath().Child("names")
-	all := []name{{names.Plural, path.Child("plural")}, {orElse(names.Singular, strings.ToLower(names.Kind)), path.Child("singular")}}
+	all := []name{{names.Plural, path.Child("plural")}, {cmp.Or(names.Singular, strings.ToLower(names.Kind)), path.Child("singular")}}
 	for i, short := range names.ShortNames {
 		all = append(all, name{short, path.Child("shortNames").Index(i)})
 	}

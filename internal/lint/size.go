@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -25,16 +24,14 @@ func (c *checker) checkSize() {
 	case c.crd.UID != "":
 		return
 	case size > mostStored:
-		c.foundAs(Error, DefinitionTooLarge, path, "the definition has %s in JSON, and etcd refuses more than %s by default; leave out descriptions (controller-gen crd:maxDescLen=0), or split the kind", kilobytes(size), kilobytes(mostStored))
+		c.foundAs(Error, DefinitionTooLarge, path, "the definition has %d bytes in JSON, and etcd refuses more than %d bytes by default; leave out descriptions (controller-gen crd:maxDescLen=0), or split the kind", size, mostStored)
 	case size > mostAnnotation:
-		c.found(DefinitionTooLarge, path, "the definition has %s in JSON, more than the %s that fit in the annotation of kubectl apply, which fails (\"Too long\"): document kubectl apply --server-side, or leave out descriptions (controller-gen crd:maxDescLen=0)", kilobytes(size), kilobytes(mostAnnotation))
+		c.found(DefinitionTooLarge, path, "the definition has %d bytes in JSON, more than the %d bytes that fit in the annotation of kubectl apply, which fails (\"Too long\"): document kubectl apply --server-side, or leave out descriptions (controller-gen crd:maxDescLen=0)", size, mostAnnotation)
 	}
 	if packed := packed(c.inJSON); packed > mostSecret {
-		c.found(DefinitionTooLarge, path, "the definition alone makes a release of Helm of %s, more than the %s that a Secret may have: put it in a chart of its own, or leave out descriptions", kilobytes(packed), kilobytes(mostSecret))
+		c.found(DefinitionTooLarge, path, "the definition alone makes a release of Helm of %d bytes, more than the %d bytes that a Secret may have: put it in a chart of its own, or leave out descriptions", packed, mostSecret)
 	}
 }
-
-func kilobytes(n int) string { return fmt.Sprintf("%d bytes", n) }
 
 // packed is about how many bytes Helm stores for text: compressed, and in base64.
 func packed(text []byte) int {

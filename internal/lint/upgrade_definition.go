@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -41,18 +42,11 @@ func (c *checker) compareNames(was, is apiextensionsv1.CustomResourceDefinitionN
 		{"singular", was.Singular, is.Singular, strings.ToLower(was.Kind)},
 		{"listKind", was.ListKind, is.ListKind, was.Kind + "List"},
 	} {
-		before, after := orElse(name.was, name.fallback), orElse(name.is, name.fallback)
+		before, after := cmp.Or(name.was, name.fallback), cmp.Or(name.is, name.fallback)
 		if before != after {
 			c.found(NamesChanged, path.Child(name.key), "%s was %s and is %s now; clients that use the old name fail, so keep it", name.key, before, after)
 		}
 	}
-}
-
-func orElse(text, fallback string) string {
-	if text == "" {
-		return fallback
-	}
-	return text
 }
 
 // compareConversion looks at what is left of a webhook that the old definition had.

@@ -1,8 +1,10 @@
 package lint
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -121,10 +123,10 @@ func judged(s corpus.Stale, before, after *node) change {
 		one.advice = "without the field, manifests and objects that were stored without it mean something else; keep the default at this version"
 	case whole:
 		one.rule, one.level = StoredObjectsRefused, Error
-		one.advice = fmt.Sprintf("stored objects can be read, but every change to %s is refused until it is mended, and so are new objects; allow it still, or give it a default", orElse(listAround(after), within))
+		one.advice = fmt.Sprintf("stored objects can be read, but every change to %s is refused until it is mended, and so are new objects; allow it still, or give it a default", cmp.Or(listAround(after), within))
 	default:
 		one.rule, one.level = ValuesRefused, Error
-		one.advice = fmt.Sprintf("writes with it are refused; stored objects keep it while %s does not change (before Kubernetes 1.30 no update passes); allow it still, or change it in a new version", orElse(listAround(after), "the field"))
+		one.advice = fmt.Sprintf("writes with it are refused; stored objects keep it while %s does not change (before Kubernetes 1.30 no update passes); allow it still, or change it in a new version", cmp.Or(listAround(after), "the field"))
 	}
 	switch {
 	case s.Effect != corpus.Refused || one.level != Error:
@@ -179,8 +181,11 @@ func first(value any, way []fieldpath.Step) (any, bool) {
 		if inner, there := container[way[0].Key]; there {
 			return first(inner, way[1:])
 		}
-		for _, inner := range container {
-			if found, there := first(inner, way[1:]); way[0].Key == "<key>" && there {
+		if way[0].Key != "<key>" {
+			return nil, false
+		}
+		for _, key := range slices.Sorted(maps.Keys(container)) {
+			if found, there := first(container[key], way[1:]); there {
 				return found, true
 			}
 		}
