@@ -589,14 +589,14 @@ func hideNothing(t *testing.T, samplings map[string]string, seeds ...int64) {
 	}
 }
 
-// twin is a definition of two versions with the same spec, which has these properties at the first and these at the second.
-func twin(first, second string) string {
+// twin is a definition of two versions, which have these properties in their specs, and these subresources.
+func twin(first, second, subresources string) string {
 	const version = `
   - name: %s
     served: true
     storage: %t
-    subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: %s}, status: {type: object, properties: {selector: {type: object, properties: {app: {type: string}}}}}}}}`
+    subresources: %s
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: %s}, status: {type: object, properties: {replicas: {type: integer}, selector: {type: object, properties: {app: {type: string}}}}}}}}`
 	return `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -608,36 +608,91 @@ spec:
   conversion:
     strategy: Webhook
     webhook: {conversionReviewVersions: [v1], clientConfig: {url: "https://127.0.0.1:1/convert"}}
-  versions:` + fmt.Sprintf(version, "v1", true, first) + fmt.Sprintf(version, "v2", false, second)
+  versions:` + fmt.Sprintf(version, "v1", true, subresources, first) + fmt.Sprintf(version, "v2", false, subresources, second)
 }
 
-// TestWhatApplyMeets has webhooks judged that break what server-side apply is about, and their correct twins.
-func TestWhatApplyMeets(t *testing.T) {
+// TestTwins has webhooks and definitions judged that are wrong in one thing, and twins in which it is right.
+func TestTwins(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: specs run for each of several webhooks")
 	}
-	const union = `{mode: {type: object, properties: {passthrough: {type: object}, reject: {type: object}}}}`
+	const (
+		union   = `{mode: {type: object, properties: {passthrough: {type: object}, reject: {type: object}}}}`
+		ref     = `{ref: {type: object, properties: {key: {type: string}, strategy: {type: string, enum: [Default, Unicode], default: Default}}}}`
+		bareRef = `{ref: {type: object, properties: {key: {type: string}}}}`
+		level   = `{level: {type: integer, minimum: 1, maximum: 100}}`
+		depth   = `{depth: {type: integer, minimum: 1, maximum: 100}}`
+		open    = `{size: {type: integer}, any: {type: object, x-kubernetes-preserve-unknown-fields: true}}`
+		status  = `{status: {}}`
+		// labelSelectorPath has to lead to a text, and this leads to an object.
+		selector = `{status: {}, scale: {specReplicasPath: .spec.level, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}}`
+	)
+	passesOn := func(_, _ string, _ map[string]any) {}
+	leavesOutDefault := func(_, to string, o map[string]any) {
+		ref := within(within(o, "spec"), "ref")
+		strategy, there := ref["strategy"]
+		if kept, found := annotated(o, "example.com/strategy"); found && to == "v1" {
+			ref["strategy"] = kept
+			delete(within(within(o, "metadata"), "annotations"), "example.com/strategy")
+		}
+		if to == "v2" && there {
+			if delete(ref, "strategy"); strategy != "Default" {
+				annotate(o, "example.com/strategy", strategy)
+			}
+		}
+	}
+	// renamed passes level on as depth, and the reverse, if that is kept.
+	renamed := func(kept func(level any) bool) func(from, to string, o map[string]any) {
+		return func(from, _ string, o map[string]any) {
+			old, now := "level", "depth"
+			if from == "v2" {
+				old, now = now, old
+			}
+			spec := within(o, "spec")
+			if value, there := spec[old]; there {
+				if delete(spec, old); kept(value) {
+					spec[now] = value
+				}
+			}
+		}
+	}
 	for name, test := range map[string]struct {
 		definition string
 		change     func(from, to string, o map[string]any)
+		of         requirement.ID
 		want       requirement.Verdict
 		says       string
+		lossy      []string // the fields that may be declared to be lost
 	}{
-		"a union loses its member": {twin(union, union), func(_, _ string, o map[string]any) {
+		"a union loses its member": {twin(union, union, status), func(_, _ string, o map[string]any) {
 			if within(o, "metadata")["uid"] != nil { // of whole objects, it is lost to every other requirement, too
 				return
 			}
 			mode := within(within(o, "spec"), "mode")
 			delete(mode, "passthrough")
 			delete(mode, "reject")
-		}, requirement.Failed, "expected it to be accepted as before"},
-		"a union keeps its member": {twin(union, union), func(_, _ string, _ map[string]any) {}, requirement.Passed, ""},
+		}, requirement.ResourceApplyTwoManagers, requirement.Failed, "expected it to be accepted as before", nil},
+		"a union keeps its member":     {twin(union, union, status), passesOn, requirement.ResourceApplyTwoManagers, requirement.Passed, "", nil},
+		"a default is left out":        {twin(ref, bareRef, status), leavesOutDefault, requirement.ResourceApplyTwoManagers, requirement.Tolerated, "", nil},
+		"a selector that is an object": {twin(level, level, selector), passesOn, requirement.ResourceStatusEveryVersion, requirement.NotApplicable, "could not be judged for status.selector", nil},
+		"no selector for autoscalers":  {twin(level, level, status), passesOn, requirement.ResourceStatusEveryVersion, requirement.Passed, "", nil},
+		"invented content is lost": {twin(open, open, status), func(_, _ string, o map[string]any) {
+			clear(within(within(o, "spec"), "any"))
+		}, requirement.ResourceReadEveryVersion, requirement.Tolerated, "content was dropped that no user has", nil},
+		"some values of a field are lost": {twin(level, depth, status), renamed(func(level any) bool { return number(level) >= 50 }), requirement.ResourceReadEveryVersion, requirement.Failed, "spec.depth", nil},
+		"all values of a field are lost":  {twin(level, depth, status), renamed(func(any) bool { return false }), requirement.ResourceReadEveryVersion, requirement.Failed, "spec.depth", []string{"spec.level", "spec.depth"}},
+		"a field has another name":        {twin(level, depth, status), renamed(func(any) bool { return true }), requirement.ResourceReadEveryVersion, requirement.Passed, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := subject(t, rewriting(test.change), corpusOf(t, test.definition, ""))
-			for _, r := range judge(t, apiServer.Cluster(t), s, requirement.ResourceApplyTwoManagers) {
+			for _, r := range judge(t, apiServer.Cluster(t), s, test.of) {
 				if r.Verdict != test.want || !strings.Contains(r.Reason, test.says) {
 					t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+				}
+				for _, f := range r.Findings {
+					if f.Meant() != slices.Contains(test.lossy, f.Field) {
+						t.Errorf("%s: %s may be meant: %t", r.Requirement, f.Field, f.Meant())
+					}
 				}
 			}
 		})

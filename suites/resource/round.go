@@ -75,9 +75,7 @@ func (c *chapter) it(id requirement.ID, text string, body func(ctx SpecContext, 
 		if c.silent != "" {
 			Skip(c.silent)
 		}
-		r := &round{chapter: c, id: id, crd: crd, definition: c.env.Subject.Corpus.Definition, spec: ctx, body: body, statusWritten: map[string]bool{}, statusRefused: map[string]error{}}
-		r.storage = crd.StorageVersion(ctx)
-		r.initially = r.storage
+		r := c.round(id, crd, crd.StorageVersion(ctx), ctx, body)
 		body(ctx, r)
 		if r.generated = r.addsGenerated(); r.generated {
 			body(ctx, r)
@@ -86,6 +84,14 @@ func (c *chapter) it(id requirement.ID, text string, body func(ctx SpecContext, 
 			Skip(r.blocked)
 		}
 	}, labels...)
+}
+
+// round returns a round of a spec, with the storage version that the definition has.
+func (c *chapter) round(id requirement.ID, crd *suites.Resource, storage string, spec SpecContext, body func(ctx SpecContext, r *round)) *round {
+	return &round{
+		chapter: c, id: id, crd: crd, definition: c.env.Subject.Corpus.Definition, storage: storage, initially: storage, spec: spec, body: body,
+		statusWritten: map[string]bool{}, statusRefused: map[string]error{},
+	}
 }
 
 // addsGenerated reports whether there are samples, beside which what generated objects show is to be found as well.

@@ -43,8 +43,8 @@ func (r *round) smallest(ctx context.Context, failed violation) *violation {
 			return false
 		}
 		tried++
-		t := &round{chapter: r.chapter, id: r.id, crd: r.crd, definition: r.definition, storage: r.storage, initially: r.initially, spec: r.spec, body: r.body}
-		t.generated, t.statusWritten, t.statusRefused = r.generated, map[string]bool{}, map[string]error{}
+		t := r.round(r.id, r.crd, r.initially, r.spec, r.body) // which the storage version is still, see above
+		t.generated = r.generated
 		t.trial, t.turn = &trial{version: failed.object.version, sample: candidate}, tried*most*1000
 		v := t.try()
 		if v == nil || v.format != failed.format {

@@ -168,12 +168,12 @@ func namesakes(objects []*unstructured.Unstructured) []*unstructured.Unstructure
 // converted at all is up to webhook.batch.sizes.
 func (p *prober) crowded(ctx context.Context, pair corpus.Pair) (dependency, bool) {
 	var different []*unstructured.Unstructured
-	var expected []json.RawMessage
+	var expected []map[string]any
 	bytes := 0
 	all := p.all(ctx, pair.From)
 	for i, o := range p.forth(ctx, pair, all) {
 		if n := size(all[i]); o.raw != nil && (bytes+n)*crowd <= mostCrowded*(len(different)+1) {
-			different, expected, bytes = append(different, all[i]), append(expected, o.raw), bytes+n
+			different, expected, bytes = append(different, all[i]), append(expected, p.decode(o.raw)), bytes+n
 		}
 	}
 	if len(different) < 2 || p.silent != nil {
@@ -185,7 +185,7 @@ func (p *prober) crowded(ctx context.Context, pair corpus.Pair) (dependency, boo
 		return dependency{}, false
 	}
 	for i, raw := range x.judgement.Objects {
-		if len(apart(p.schemaOf(pair.To), p.decode(expected[i%len(expected)]), p.decode(raw))) == 0 {
+		if len(apart(p.schemaOf(pair.To), expected[i%len(expected)], p.decode(raw))) == 0 {
 			continue
 		}
 		alone := p.byItself(ctx, pair, objects[i])

@@ -30,7 +30,6 @@ func (p *prober) equalFields(ctx SpecContext) {
 	p.sound(ctx)
 	p.independently(ctx)
 	e := &equality{p: p, known: map[corpus.Pair]*common{}}
-	p.came = 0
 	p.hold(ctx, property{mutual: true, objects: p.each, check: e.check})
 	p.someCame()
 }
