@@ -67,7 +67,7 @@ func flagsOf(key string) string {
 // readme writes README.md with the numbers of requirements that run and check judge.
 func readme() ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))
-	for pattern, format := range map[string]string{`\[\d+/\d+\]`: "[%[1]d/%[1]d]", `of \d+ requirements failed`: "of %d requirements failed"} {
+	for pattern, format := range map[string]string{`\[\d+/\d+\]`: "[%[1]d/%[1]d]", `(\[ +\d+)/\d+\]`: "${1}/%d]", `of \d+ requirements failed`: "of %d requirements failed"} {
 		areas := chapters.Run()
 		if strings.HasPrefix(format, "of") {
 			areas = chapters.Check()
