@@ -220,7 +220,7 @@ func resourceFaults() map[string]resourceFault {
 		},
 		"refuses objects without spec": {
 			fails:         []requirement.ID{requirement.ResourceCreateEveryVersion, requirement.ResourceReadEveryVersion, requirement.ResourceApplyTwoManagers, requirement.ResourceApplyManagedFields},
-			notApplicable: []requirement.ID{requirement.ResourceWriteNoOp, requirement.ResourceWriteValidatedRead},
+			notApplicable: []requirement.ID{requirement.ResourceListMixedStorage, requirement.ResourceWriteNoOp, requirement.ResourceWriteValidatedRead},
 			says:          `giving up all fields`,
 			needs:         "an object without a spec",
 			handler:       resourceRefusing(func(_, _ string, o map[string]any) bool { return o["spec"] == nil }),
