@@ -26,6 +26,7 @@ const (
 	Zeros    Style = "zeros"    // 0, false, "", and empty lists and maps, wherever they are allowed; in every other object, beside other values
 	Nulls    Style = "nulls"    // null wherever it is allowed
 	Huge     Style = "huge"     // objects of 300 KiB to 1 MiB, as far as the limits let them grow
+	Large    Style = "large"    // one text of more than 64 KiB, or a list of 257 items: of Singles only
 )
 
 // Gap is what cannot be generated.

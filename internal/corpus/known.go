@@ -21,7 +21,7 @@ func knownTypes() []knownType {
 		{regexp.MustCompile(`(?i)template$`), regexp.MustCompile(`(?i)\bpods?\b|PodTemplate`), podTemplate},
 		{regexp.MustCompile(`(?i)(claim|volume)\w*templates?$`), regexp.MustCompile(`(?i)\bclaims?\b|PersistentVolumeClaim`), claimTemplate},
 		{regexp.MustCompile(`(?i)selector$`), regexp.MustCompile(`(?i)\blabels?\b|label (selector|query)`), func() map[string]any {
-			return map[string]any{"matchLabels": map[string]any{"app": "web"}}
+			return map[string]any{"matchLabels": map[string]any{"app": "web"}, "matchExpressions": anyOf(knownParts()["key operator values"])}
 		}},
 	}
 }
@@ -35,11 +35,13 @@ func podTemplate() map[string]any {
 				"name": "web", "image": "registry.example.com/web:1.2", "args": []any{"--level=2"},
 				"env":          []any{map[string]any{"name": "MODE", "value": "fast"}},
 				"ports":        []any{map[string]any{"name": "http", "containerPort": int64(8080), "protocol": "TCP"}},
-				"resources":    map[string]any{"limits": map[string]any{"cpu": "500m", "memory": "128Mi"}},
+				"securityContext": map[string]any{}, "resources":    map[string]any{"limits": map[string]any{"cpu": "500m", "memory": "128Mi"}},
 				"volumeMounts": []any{map[string]any{"name": "scratch", "mountPath": "/scratch"}},
 			}},
+			"securityContext": map[string]any{},
+			"affinity":        map[string]any{"podAntiAffinity": map[string]any{}},
 			"nodeSelector":                  map[string]any{"kubernetes.io/os": "linux"},
-			"tolerations":                   []any{map[string]any{"key": "dedicated", "operator": "Equal", "value": "web", "effect": "NoSchedule"}},
+			"tolerations":                   anyOf(knownParts()["effect key operator value"]),
 			"terminationGracePeriodSeconds": int64(45),
 			"volumes": []any{
 				map[string]any{"name": "scratch", "emptyDir": map[string]any{}},

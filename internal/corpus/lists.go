@@ -69,7 +69,10 @@ func (m *maker) list(n *node) []any {
 
 // many is how many items a large list or map gets.
 func (m *maker) many() int64 {
-	if m.g.schema.rules != nil {
+	switch {
+	case m.single.target.style == Large:
+		return beyondByte
+	case m.g.schema.rules != nil:
 		return someItems // rules compare items with each other, and are evaluated again and again
 	}
 	return manyItems

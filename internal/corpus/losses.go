@@ -68,6 +68,9 @@ func (l Loss) String() string {
 	if isText && isOtherText && one != other && norm.NFC.String(one) == norm.NFC.String(other) {
 		text = fmt.Sprintf("%s: expected %+q, got %+q (Unicode normalised)", printable(l.Path), one, other)
 	}
+	if was, is := len(one), len(other); isText && isOtherText && was != is && shown(one) == shown(other) {
+		text += fmt.Sprintf(" (%d bytes, and not %d)", is, was)
+	}
 	if sameItems(l.Before, l.After) {
 		text += ": the same items in another order"
 	}
@@ -226,7 +229,7 @@ func compareFields(n *node, path string, before, after map[string]any) []Loss {
 			continue
 		}
 		if !found && isEmptyMap(value) && field.isUndescribed() {
-			lost = append(lost, Loss{Path: fieldpath.Child(path, key), Before: value, Empty: true})
+			lost = append(lost, Loss{Path: fieldpath.Child(path, key), Before: value, Empty: key != emptyDir})
 			continue
 		}
 		if !found && field.isOpen(value) {

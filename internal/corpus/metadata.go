@@ -43,6 +43,7 @@ func (g *Generator) vary(object *unstructured.Unstructured, number int) {
 	describe(object)
 	if number%4 == 1 {
 		busy(object, number/4)
+		g.ownVersions(object)
 	}
 	if g.usual.has(bare) {
 		return
@@ -126,6 +127,9 @@ func busy(object *unstructured.Unstructured, number int) {
 	object.SetManagedFields([]metav1.ManagedFieldsEntry{{
 		Manager: "kubectl-client-side-apply", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: object.GetAPIVersion(),
 		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:owner":{}}}}`),
+	}, {
+		Manager: "controller", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: object.GetAPIVersion(), Subresource: "status",
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:status":{}}`),
 	}})
 }
 

@@ -41,7 +41,7 @@ func metadataOf(tb testing.TB, objects []*unstructured.Unstructured) map[string]
 		count("neither", !labels && !annotations)
 		count("labels only", labels && !annotations)
 		count("annotations only", !labels && annotations)
-		count("busy", len(o.GetFinalizers()) > 0 && len(o.GetOwnerReferences()) > 0 && len(o.GetManagedFields()) == 1)
+		count("busy", len(o.GetFinalizers()) > 0 && len(o.GetOwnerReferences()) > 0 && len(o.GetManagedFields()) == 2)
 		count("63", len(o.GetName()) == 63)
 		count("253", len(o.GetName()) == 253)
 		count("dots", strings.Contains(o.GetName(), ".") && len(o.GetName()) < 63)

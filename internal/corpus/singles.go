@@ -33,7 +33,9 @@ type Single struct {
 // empty, for each member of an enum, for an integer and a string where both are allowed, for each branch of anyOf and oneOf, and
 // one with {} for each part that may be empty. Each free string has one with text that is often spoilt, and each integer two with the lowest
 // and the highest number, at most 1,500 in all. A field without a type has text, a list, numbers and booleans, at most 500 in all. Each list and map has one with up to 130 items, or 17 where there are rules in CEL, and
-// each string one with up to 1,100 characters, as far as rules in CEL allow. A field of a union has its discriminator with it, and a
+// each string one with up to 1,100 characters, as far as rules in CEL allow; of the style Large there are one with 257 items and one with more
+// than 64 KiB. Text has one with each of the texts that programs take apart, fields of few values have each two of them together, null is
+// wherever it is allowed, and values that Kubernetes' own types and fields of that name have are there too. A field of a union has its discriminator with it, and a
 // discriminator is there without its field too, as far as the schema allows that. The same seed makes the same objects, at most 3,000.
 // What cannot be made is in Gaps.
 func (g *Generator) Singles() []Single {
@@ -43,7 +45,19 @@ func (g *Generator) Singles() []Single {
 	made := make([]result, len(targets))
 	spread(len(targets), func(i int) { made[i] = g.single(targets[i], i) })
 	var singles []Single
-	seen := map[string]bool{}
+	var texts []edge
+	seen, large := map[string]bool{}, 0
+	add := func(s Single) {
+		fields := maps.Clone(s.Object.Object)
+		delete(fields, "metadata")
+		if key := encoded(fields); !seen[key] && (s.Style != Large || large+len(key) < mostLarge) {
+			seen[key] = true
+			singles = append(singles, s)
+			if s.Style == Large {
+				large += len(key)
+			}
+		}
+	}
 	for i, t := range targets {
 		if made[i].object == nil {
 			if t.rank < rankSpecial { // whether there was something special or large is for coverage to report
@@ -51,39 +65,36 @@ func (g *Generator) Singles() []Single {
 			}
 			continue
 		}
-		fields := maps.Clone(made[i].object.Object)
-		delete(fields, "metadata")
-		if key := encoded(fields); !seen[key] {
-			seen[key] = true
-			style := t.style
-			if g.schema.anyAt(t.path, made[i].object.Object, IsZero) {
-				style = Zeros
-			}
-			singles = append(singles, Single{t.path, t.about, style, made[i].object})
+		one := Single{t.path, t.about, t.style, made[i].object}
+		if g.schema.anyAt(t.path, made[i].object.Object, IsZero) {
+			one.Style = Zeros
 		}
+		add(one)
+		if base, is := g.edgeOf(t, one); is {
+			texts = append(texts, base)
+		}
+	}
+	for _, one := range g.edges(texts) {
+		add(one)
 	}
 	return singles
 }
 
 // mostTelling returns the first targets, if there are too many.
 func (g *Generator) mostTelling(all []*target) []*target {
+	most := map[int]int{rankLeaf: mostSingles, rankSpecial: mostSpecial, rankUntyped: mostUntyped, rankTogether: mostCombined}
+	counted := map[int]int{}
 	var kept []*target
-	plain, special, untyped := 0, 0, 0
 	for _, t := range all {
-		switch {
-		case t.rank == rankUntyped && untyped < mostUntyped:
-			untyped++
-		case t.rank == rankSpecial && special < mostSpecial:
-			special++
-		case t.rank != rankSpecial && t.rank != rankUntyped && plain < mostSingles:
-			plain++
-		case t.rank < rankSpecial:
-			g.addGap(Gap{Path: t.path, Reason: fmt.Sprintf("there is no object for %s alone: the schema has %d of these, and %d are made", t.about, len(all), mostSingles)})
-			continue
-		default:
-			continue
+		rank := t.rank
+		if most[rank] == 0 {
+			rank = rankLeaf
 		}
-		kept = append(kept, t)
+		if counted[rank]++; counted[rank] <= most[rank] {
+			kept = append(kept, t)
+		} else if t.rank < rankSpecial {
+			g.addGap(Gap{Path: t.path, Reason: fmt.Sprintf("there is no object for %s alone: the schema has %d of these, and %d are made", t.about, len(all), mostSingles)})
+		}
 	}
 	return kept
 }
@@ -100,7 +111,7 @@ const (
 func (g *Generator) single(t *target, number int) result {
 	mostTries := 6
 	switch t.rank {
-	case rankSpecial, rankUntyped:
+	case rankSpecial, rankUntyped, rankTogether:
 		mostTries = 2
 	case rankLarge:
 		mostTries = 1 // large ones take long
@@ -220,7 +231,15 @@ func (s *Schema) Notices(path string, value any) bool {
 // shows reports whether an object has what it is to be about.
 func (w way) shows(s *Schema, object *unstructured.Unstructured) bool {
 	if w.isMany(w.node) {
-		return s.anyAt(w.node.path, object.Object, func(value any) bool { return w.node.hasMany(value) })
+		return s.anyAt(w.node.path, object.Object, func(value any) bool { return w.node.hasMany(value, w.target.style) })
+	}
+	if w.target.rank == rankTogether {
+		for path, wanted := range w.fixed {
+			if !s.anyAt(path, object.Object, func(value any) bool { return reflect.DeepEqual(value, wanted) }) {
+				return false
+			}
+		}
+		return true
 	}
 	wanted, fixed := w.fixed[w.node.path]
 	empty, isMap := wanted.(map[string]any)
@@ -295,12 +314,16 @@ func (w *way) isMany(n *node) bool {
 }
 
 // hasMany reports whether a list or map has many items, or as many as it may have.
-func (n *node) hasMany(value any) bool {
+func (n *node) hasMany(value any, style Style) bool {
+	least := int64(someItems)
+	if style == Large {
+		least = beyondByte
+	}
 	switch value := value.(type) {
 	case []any:
-		return int64(len(value)) >= min(n.maxItems, someItems)
+		return int64(len(value)) >= min(n.maxItems, least)
 	case map[string]any:
-		return int64(len(value)) >= min(n.maxFields, someItems)
+		return int64(len(value)) >= min(n.maxFields, least)
 	}
 	return false
 }

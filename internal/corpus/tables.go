@@ -64,6 +64,51 @@ func strangeText() []string {
 	}
 }
 
+// separators are the characters that programs take text apart at, trim, or put before others.
+func separators() []string {
+	return []string{"/", ":", ",", ";", "=", "@", "&", "#", "'", `"`, `\`, "%", "+", "|", ".", "-", "_"}
+}
+
+// telling are texts that do not survive in programs which take text apart and put it together again in another way: words for a shell,
+// percent-encoding, addresses and images with more colons than one, and each separator at the beginning, twice in the middle and at the end.
+func telling() []string {
+	all := []string{
+		`one 'two three' "four five" six\ seven`, "a%2Fb%20c%25d+e%26f", "https://me%40here:p%3Aw@[2001:db8::17]:8443/a%2Fb%20c//d/?q=1%262+3&r=%25#x/y",
+		"2001:db8::17", "[2001:db8::17]:8443", "example.com:443", "http://example.com:80/", "registry.example.com:5000/team/app:latest",
+	}
+	for _, one := range separators() {
+		all = append(all, one+"a"+one+one+"b"+one)
+	}
+	return all
+}
+
+// wellKnown are the values that a field of some name often has, which programs take for granted and leave out. The names are in lower case,
+// and fields may have more before them.
+func wellKnown() map[string][]any {
+	return map[string][]any{
+		"port": {int64(443), int64(80)}, "tag": {"latest"}, "path": {"/"}, "namespace": {"default"}, "host": {"localhost"}, "address": {"localhost"},
+		"protocol": {"TCP"}, "scheme": {"https"}, "image": {"nginx", "nginx:latest"},
+	}
+}
+
+// knownParts are values of types of Kubernetes, by the fields that tell the types. Schemas have these types without their values.
+func knownParts() map[string][]map[string]any {
+	values := func(all ...any) []any { return all }
+	return map[string][]map[string]any{
+		"key operator values": {
+			{"key": "app", "operator": "In", "values": values("web")},
+			{"key": "app", "operator": "In", "values": values("web", "api")},
+			{"key": "tier", "operator": "NotIn", "values": values("cache", "batch")},
+			{"key": "example.com/pinned", "operator": "Exists"},
+		},
+		"effect key operator value": {
+			{"key": "example.com/maintenance", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": int64(300)},
+			{"key": "dedicated", "operator": "Equal", "value": "web", "effect": "NoSchedule"},
+			{"operator": "Exists"},
+		},
+	}
+}
+
 // spoilable returns a string of at most so many characters with much of what programs spoil, the most common first.
 func spoilable(most int64) string {
 	const begin, end = " Mixed Case", " \n"
@@ -100,7 +145,7 @@ func formats() map[string][]string {
 		"ssn":          {"111-22-3333", "123 45 6789"},
 		"hexcolor":     {"#a1b2c3", "#fff", "00ff7f"},
 		"rgbcolor":     {"rgb(1,2,3)", "rgb(255,128,0)"},
-		"byte":         {"YWxwaGE=", "d2ludGVy", "bWVhZG93cw==", "AAECAwQFBgcICQ=="},
+		"byte":         {"YWxwaGE=", "d2ludGVy", "bWVhZG93cw==", "AAECAwQFBgcICQ==", "Pj4+Pz8/"},
 		"date":         {"2019-09-04", "2024-02-29", "1999-12-31"},
 		"datetime":     times(),
 		"duration":     {"10s", "1h30m0s", "15m0s", "500ms"},

@@ -35,7 +35,8 @@ const (
 	rankEnum
 	rankEmpty
 	rankSpecial // a value of another style than Plain
-	rankUntyped // a value of another sort, where the schema names none
+	rankUntyped  // a value of another sort, where the schema names none
+	rankTogether // fields whose values may matter together
 	rankLarge
 )
 
@@ -137,6 +138,7 @@ func (t *targeting) visit(n *node, w way) {
 			t.property(n, p, w)
 		}
 	}
+	t.together(n, w)
 	if n.items != nil {
 		t.visit(n.items, w.to(n.items))
 	}
@@ -173,6 +175,7 @@ func (t *targeting) leaf(n *node, w way) {
 			t.add(rankEnum, "the value "+shown(value), w.fixing(n.path, value))
 		}
 	}
+	t.usual(n, w)
 	t.special(n, w)
 	t.large(n, w)
 }
@@ -254,6 +257,10 @@ const (
 	// usualItems is how many items lists and maps have otherwise, at most, and someItems how many are enough for a large one.
 	usualItems = 3
 	someItems  = 17
+
+	// Some programs count in a byte, or in 16 bits.
+	beyondByte = 257
+	beyondText = 1<<16 + 1
 )
 
 // large adds the targets for a list or a map with many items, and for a long string. Where the webhook refuses words, only it knows which
@@ -264,12 +271,21 @@ func (t *targeting) large(n *node, w way) {
 	case n.items != nil && n.maxItems > usualItems && !t.g.places[n.items.id].broken && !n.isFew(),
 		n.entries != nil && n.maxFields > usualItems && !t.g.places[n.entries.id].broken:
 		t.add(rankLarge, "many items", w)
+		if n.items != nil && n.maxItems >= beyondByte && !n.ruled() {
+			t.add(rankLarge, "more items than a byte counts", w).style = Large
+		}
 	case n.kind == text && place.level == 0 && len(n.hints) == 0:
 		if long := n.longest(t.g.words, place.pool); long != "" {
 			t.add(rankLarge, "a long value", w.fixing(n.path, long))
 		}
+		if n.isFree() && n.maxLength >= beyondText && !n.ruled() {
+			t.add(rankLarge, "a text of more than 64 KiB", w.fixing(n.path, strings.Repeat("longer than 64 KiB ", beyondText/19+1))).style = Large
+		}
 	}
 }
+
+// ruled reports whether there are rules in CEL at a place or inside.
+func (n *node) ruled() bool { return len(n.rules) > 0 || slices.ContainsFunc(n.inner(), (*node).ruled) }
 
 // isFew reports whether the items of a list must be distinct, and there are not many values for them.
 func (n *node) isFew() bool {

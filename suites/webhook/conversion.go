@@ -20,9 +20,7 @@ func conversion(env *suites.Env, p *prober) {
 
 		env.It(requirement.WebhookConversionExpected, "converts the objects of the author's files and compares the results with those in the files", p.expected)
 
-		env.It(requirement.WebhookConversionRoundTrip, "converts objects to every other version and back", func(ctx SpecContext) {
-			p.hold(ctx, p.kept(p.each))
-		})
+		env.It(requirement.WebhookConversionRoundTrip, "converts objects to every other version and back", p.comesBack)
 
 		env.It(requirement.WebhookConversionAdditions, "looks for values that were not there before the way to another version and back", p.additions)
 

@@ -19,6 +19,28 @@ import (
 // stylish is how many objects of a style other than plain are tried for each version.
 const stylish = 30
 
+// comesBack is about everything that objects have. Those with something large in them are tried once, here, since each specs' requests
+// would take long.
+func (p *prober) comesBack(ctx SpecContext) {
+	p.sound(ctx)
+	p.came = 0
+	what := p.kept(p.each)
+	all, _ := p.against(ctx, what)
+	for _, pair := range p.pairs(ctx) {
+		if p.spent() {
+			break
+		}
+		objects := p.singles(ctx, pair.From, corpus.Large)
+		for _, f := range what.check(ctx, pair, objects) {
+			if !slices.ContainsFunc(all, func(known found) bool { return known.place() == f.place() }) {
+				all = append(all, p.newFound(f, pair, objects[f.object]))
+			}
+		}
+	}
+	p.env.Tried(p.came)
+	p.report(ctx, what, all)
+}
+
 func (p *prober) strings(ctx SpecContext) {
 	p.needsGenerated("which fields take any text")
 	p.holdStyle(ctx, corpus.Text, "text", func(l corpus.Loss) bool {
@@ -56,7 +78,7 @@ func (p *prober) holdStyle(ctx context.Context, style corpus.Style, what string,
 }
 
 // ordinary are the characters of text that nothing happens to.
-const ordinary = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@=,+ []'"
+const ordinary = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-. []'"
 
 // zeroValues is about zeros that are lost for good, that are merely left out, and that another value takes the place of, and about what
 // is lost only where there are zeros beside it.
@@ -91,7 +113,8 @@ func (p *prober) tried(n int, what string) {
 	}
 }
 
-// nulls is about being converted at all: what null means, and whether it stays, is up to the webhook.
+// nulls is about being converted at all: what null means, and whether it stays, is up to the webhook. But it must not become 0, "" or {}, which
+// are other values where null is allowed.
 func (p *prober) nulls(ctx SpecContext) {
 	p.needsGenerated("which fields may be null")
 	what := p.converted(func(ctx context.Context, version string) []*unstructured.Unstructured {
@@ -99,9 +122,33 @@ func (p *prober) nulls(ctx SpecContext) {
 	})
 	check := what.check
 	what.check = func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
-		return slices.DeleteFunc(check(ctx, pair, objects), func(f finding) bool { return !p.forItsNulls(ctx, pair, objects[f.object]) })
+		findings := slices.DeleteFunc(check(ctx, pair, objects), func(f finding) bool { return !p.forItsNulls(ctx, pair, objects[f.object]) })
+		if p.oneWay(pair) {
+			return findings
+		}
+		for i, t := range p.roundTrip(ctx, pair, objects) {
+			if t.back.object != nil {
+				findings = append(findings, p.replacedNulls(pair, i, objects[i].Object, t.back)...)
+			}
+		}
+		return findings
 	}
 	p.tried(p.hold(ctx, what), "null")
+}
+
+// replacedNulls returns the nulls of an object that have come back as other values. Those of its lists are other specs' to find.
+func (p *prober) replacedNulls(pair corpus.Pair, at int, before map[string]any, back outcome) []finding {
+	var findings []finding
+	for _, path := range corpus.Leaves(&unstructured.Unstructured{Object: before}) {
+		if value, _ := corpus.Value(before, path); value != nil {
+			continue
+		}
+		if value, _ := corpus.Value(back.object, path); value != nil && !p.declared(pair, path) {
+			l := corpus.Loss{Path: path, After: value}
+			findings = append(findings, finding{at, there(pair), p.schemaOf(pair.From).Place(path), l.String(), none, back.x, p.effectOf(pair.From, l)})
+		}
+	}
+	return findings
 }
 
 // forItsNulls reports whether an object that is not converted is converted without its nulls.

@@ -1,0 +1,520 @@
+package webhook
+
+import (
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/spectest"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// shops have fields of the kinds that converters take apart and put together, side by side.
+const shops = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: shops.example.org}
+spec:
+  group: example.org
+  scope: Namespaced
+  names: {plural: shops, kind: Shop}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema: &schema
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              host: {type: string}
+              port: {type: integer, format: int32, minimum: 1, maximum: 65535}
+              tls: {type: boolean}
+              args: {type: array, items: {type: string}}
+              files: {type: object, additionalProperties: {type: string}}
+              url: {type: string, description: The URL of the catalogue.}
+              token: {type: string, format: byte}
+              image: {type: string}
+              tag: {type: string}
+              path: {type: string}
+              mode: {type: string, enum: [Blue, Green, Canary]}
+              level: {type: string, enum: [Low, Middle, High]}
+              limit: {type: integer, nullable: true}
+              note: {type: string, nullable: true}
+              quota: {type: object, nullable: true, properties: {limit: {type: integer}}}
+              selector:
+                type: object
+                properties:
+                  matchLabels: {type: object, additionalProperties: {type: string}}
+                  matchExpressions: {type: array, items: {type: object, required: [key, operator], properties: {key: {type: string}, operator: {type: string}, values: {type: array, items: {type: string}}}}}
+              tolerations: {type: array, items: {type: object, properties: {key: {type: string}, operator: {type: string}, value: {type: string}, effect: {type: string}, tolerationSeconds: {type: integer, format: int64}}}}
+              template: {type: object, x-kubernetes-preserve-unknown-fields: true, description: The template of the pods.}
+              kept: {type: string}
+  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: *schema}}
+`
+
+// fleets have much the same at other places: in items of lists, below maps, and with other words.
+const fleets = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: fleets.example.net}
+spec:
+  group: example.net
+  scope: Cluster
+  names: {plural: fleets, kind: Fleet}
+  versions:
+  - name: v1beta1
+    served: true
+    storage: false
+    schema:
+      openAPIV3Schema: &schema
+        type: object
+        properties:
+          spec:
+            type: object
+            required: [servers]
+            properties:
+              servers:
+                type: array
+                minItems: 1
+                items:
+                  type: object
+                  required: [host]
+                  properties:
+                    host: {type: string, minLength: 1}
+                    port: {type: integer}
+                    tls: {type: boolean, default: false}
+                    args: {type: array, items: {type: string}}
+                    path: {type: string}
+                    image: {type: string}
+                    tag: {type: string}
+                    secrets: {type: object, additionalProperties: {type: string, format: byte}}
+              settings:
+                type: object
+                properties:
+                  mode: {type: string, enum: [Blue, Green, Canary]}
+                  level: {type: string, enum: [Low, Middle, High]}
+                  limit: {type: integer, nullable: true}
+                  note: {type: string, nullable: true}
+                  quota: {type: object, nullable: true, properties: {limit: {type: integer}}}
+              files: {type: object, additionalProperties: {type: string}}
+              kept: {type: object, properties: {text: {type: string}}}
+              podSelector:
+                type: object
+                properties:
+                  matchLabels: {type: object, additionalProperties: {type: string}}
+                  matchExpressions: {type: array, items: {type: object, required: [key, operator], properties: {key: {type: string}, operator: {type: string}, values: {type: array, items: {type: string}}}}}
+              pod:
+                type: object
+                properties:
+                  spec:
+                    type: object
+                    properties:
+                      tolerations: {type: array, items: {type: object, properties: {key: {type: string}, operator: {type: string}, value: {type: string}, effect: {type: string}, tolerationSeconds: {type: integer, format: int64}}}}
+                      volumes: {type: array, items: {type: object, required: [name], properties: {name: {type: string}, emptyDir: {type: object, properties: {medium: {type: string}}}, hostPath: {type: object, properties: {path: {type: string}}}}}}
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: *schema}}
+`
+
+// deep returns a value in which a function has had its way with each value, from the inside out. What it returns false for is gone.
+func deep(value any, change func(key string, value any) (any, bool)) any {
+	var visit func(key string, value any) (any, bool)
+	visit = func(key string, value any) (any, bool) {
+		switch inner := value.(type) {
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(inner)) {
+				if changed, stays := visit(name, inner[name]); stays {
+					inner[name] = changed
+				} else {
+					delete(inner, name)
+				}
+			}
+		case []any:
+			for i := range inner {
+				if changed, stays := visit(key, inner[i]); stays {
+					inner[i] = changed
+				}
+			}
+		}
+		return change(key, value)
+	}
+	changed, _ := visit("", value)
+	return changed
+}
+
+// inSpec is a mutation of the values in the spec, if there is one.
+func inSpec(change func(key string, value any) (any, bool)) func(map[string]any) {
+	return func(object map[string]any) {
+		if spec := specOf(object); spec != nil {
+			object["spec"] = deep(spec, change)
+		}
+	}
+}
+
+// texts are mutations of text wherever it is in the spec, only that at a field of one of some names if there are any.
+func texts(change func(string) string, names ...string) func(map[string]any) {
+	return inSpec(func(key string, value any) (any, bool) {
+		if text, is := value.(string); is && (len(names) == 0 || slices.Contains(names, key)) {
+			return change(text), true
+		}
+		return value, true
+	})
+}
+
+// parts are mutations of the objects in the spec.
+func parts(change func(map[string]any)) func(map[string]any) {
+	return inSpec(func(_ string, value any) (any, bool) {
+		if fields, is := value.(map[string]any); is {
+			change(fields)
+		}
+		return value, true
+	})
+}
+
+// without drops what is in the spec at a key and of which something is true.
+func without(key string, is func(any) bool) func(map[string]any) {
+	return inSpec(func(name string, value any) (any, bool) { return value, name != key || !is(value) })
+}
+
+// asShellsDo splits text as a shell does, but that what it cannot make sense of stays in one piece.
+func asShellsDo(text string) []any {
+	var words []any
+	word, quote, begun := strings.Builder{}, rune(0), false
+	escaped := false
+	for _, r := range text {
+		switch {
+		case escaped:
+			word.WriteRune(r)
+			escaped = false
+		case r == '\\' && quote != '\'':
+			escaped, begun = true, true
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\''):
+			quote, begun = r, true
+		case quote == 0 && (r == ' ' || r == '\n' || r == '\t'):
+			if begun {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			word.WriteRune(r)
+			begun = true
+		}
+	}
+	if escaped || quote != 0 {
+		return []any{text}
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	return words
+}
+
+// kindsOfBugs are what converters get wrong, on the way to the second version unless it says on which.
+func kindsOfBugs() map[string]func(from, to string, object map[string]any) {
+	forth := func(change func(map[string]any)) func(_, to string, object map[string]any) {
+		return func(_, to string, object map[string]any) {
+			if to == "v2" || to == "v1beta1" {
+				change(object)
+			}
+		}
+	}
+	all := map[string]func(from, to string, object map[string]any){
+		"text is cut after 64 KiB": forth(texts(func(s string) string { return s[:min(len(s), 1<<16)] })),
+		"values of maps are cut after 64 KiB": forth(parts(func(fields map[string]any) {
+			files, _ := fields["files"].(map[string]any)
+			for key, value := range files {
+				if text, is := value.(string); is {
+					files[key] = text[:min(len(text), 1<<16)]
+				}
+			}
+		})),
+		"lists are cut after 256 items": forth(inSpec(func(_ string, value any) (any, bool) {
+			if list, is := value.([]any); is {
+				return list[:min(len(list), 256)], true
+			}
+			return value, true
+		})),
+		"arguments are split as a shell would": forth(parts(func(fields map[string]any) {
+			args, is := fields["args"].([]any)
+			if !is {
+				return
+			}
+			var words []string
+			for _, arg := range args {
+				word, _ := arg.(string)
+				words = append(words, word)
+			}
+			fields["args"] = asShellsDo(strings.Join(words, " "))
+		})),
+		"arguments are split at spaces": forth(parts(func(fields map[string]any) {
+			args, is := fields["args"].([]any)
+			if !is {
+				return
+			}
+			var words []any
+			for _, arg := range args {
+				word, _ := arg.(string)
+				for piece := range strings.SplitSeq(word, " ") {
+					words = append(words, piece)
+				}
+			}
+			fields["args"] = words
+		})),
+		"the host ends at the first colon": forth(texts(func(s string) string { host, _, _ := strings.Cut(s, ":"); return host }, "host")),
+		"port 443 is left out with TLS":    forth(wellKnownPort("443", true)),
+		"port 80 is left out without TLS":  forth(wellKnownPort("80", false)),
+		"the tag latest is left out":       forth(without("tag", func(v any) bool { return v == "latest" })),
+		"the path / is left out":           forth(without("path", func(v any) bool { return v == "/" })),
+		"an image ends at the first colon": forth(texts(func(s string) string {
+			name, _, _ := strings.Cut(s, ":")
+			return name
+		}, "image")),
+		"percent-encoding is decoded, if it is right": forth(texts(func(s string) string {
+			if decoded, err := url.PathUnescape(s); err == nil {
+				return decoded
+			}
+			return s
+		})),
+		"a plus is a space, in what is encoded": forth(texts(func(s string) string {
+			if decoded, err := url.QueryUnescape(s); err == nil && strings.Contains(s, "%") {
+				return decoded
+			}
+			return s
+		})),
+		"an URL's path is decoded": forth(texts(func(s string) string {
+			parsed, err := url.Parse(s)
+			if err != nil || parsed.Host == "" {
+				return s
+			}
+			parsed.RawPath = ""
+			return parsed.String()
+		}, "url", "host")),
+		"base64 of URLs": forth(texts(strings.NewReplacer("+", "-", "/", "_").Replace, "token", "secrets")),
+		"emptyDir is dropped when it is empty": forth(without("emptyDir", func(v any) bool {
+			fields, is := v.(map[string]any)
+			return is && len(fields) == 0
+		})),
+		"In with one value becomes matchLabels": forth(parts(func(fields map[string]any) {
+			var rest []any
+			expressions, _ := fields["matchExpressions"].([]any)
+			for _, each := range expressions {
+				one, _ := each.(map[string]any)
+				key, _ := one["key"].(string)
+				values, _ := one["values"].([]any)
+				if one["operator"] == "In" && len(values) == 1 {
+					labels, _ := fields["matchLabels"].(map[string]any)
+					if labels == nil {
+						labels = map[string]any{}
+					}
+					labels[key] = values[0]
+					fields["matchLabels"] = labels
+				} else {
+					rest = append(rest, each)
+				}
+			}
+			if len(rest) < len(expressions) {
+				fields["matchExpressions"] = rest
+			}
+		})),
+		"NotIn loses all values but the first": forth(parts(func(fields map[string]any) {
+			if values, _ := fields["values"].([]any); fields["operator"] == "NotIn" && len(values) > 1 {
+				fields["values"] = values[:1]
+			}
+		})),
+		"a toleration of Exists becomes Equal": forth(parts(func(fields map[string]any) {
+			if _, has := fields["effect"]; has && fields["operator"] == "Exists" {
+				fields["operator"] = "Equal"
+			}
+		})),
+		"the seconds of NoExecute are dropped": forth(parts(func(fields map[string]any) {
+			if fields["effect"] == "NoExecute" {
+				delete(fields, "tolerationSeconds")
+			}
+		})),
+		"Canary with High becomes Low": forth(parts(func(fields map[string]any) {
+			if fields["mode"] == "Canary" && fields["level"] == "High" {
+				fields["level"] = "Low"
+			}
+		})),
+		"Green with Low becomes High": forth(parts(func(fields map[string]any) {
+			if fields["mode"] == "Green" && fields["level"] == "Low" {
+				fields["level"] = "High"
+			}
+		})),
+		"managed fields of the status are dropped": func(_, _ string, object map[string]any) {
+			metadata := object["metadata"].(map[string]any)
+			managed, is := metadata["managedFields"].([]any)
+			if is {
+				metadata["managedFields"] = slices.DeleteFunc(managed, func(entry any) bool {
+					fields, _ := entry.(map[string]any)
+					return fields["subresource"] == "status"
+				})
+			}
+		},
+		"the group and version are replaced in all text": func(from, to string, object map[string]any) {
+			group, _, _ := strings.Cut(object["apiVersion"].(string), "/")
+			deep(object, func(key string, value any) (any, bool) {
+				if text, is := value.(string); is && key != "apiVersion" {
+					return strings.ReplaceAll(text, group+"/"+from, group+"/"+to), true
+				}
+				return value, true
+			})
+		},
+		"the group and version are replaced in annotations": func(from, to string, object map[string]any) {
+			group, _, _ := strings.Cut(object["apiVersion"].(string), "/")
+			metadata := object["metadata"].(map[string]any)
+			if metadata["annotations"] != nil {
+				metadata["annotations"] = deep(metadata["annotations"], func(_ string, value any) (any, bool) {
+					if text, is := value.(string); is {
+						return strings.ReplaceAll(text, group+"/"+from, group+"/"+to), true
+					}
+					return value, true
+				})
+			}
+		},
+	}
+	field := map[string]string{"null becomes 0": "limit", "null becomes an empty text": "note", "null becomes an object of zeros": "quota"}
+	for name, to := range map[string]any{"null becomes 0": json.Number("0"), "null becomes an empty text": "", "null becomes an object of zeros": map[string]any{"limit": json.Number("0")}} {
+		all[name] = forth(inSpec(func(key string, value any) (any, bool) {
+			if key == field[name] && value == nil {
+				return to, true
+			}
+			return value, true
+		}))
+	}
+	for _, separator := range []string{"/", ":", "=", "'"} { // all of them are for the tests of what generates text
+		all["text loses a "+separator+" at its beginning"] = forth(texts(func(s string) string { return strings.TrimPrefix(s, separator) }))
+		all["text loses a "+separator+" at its end"] = forth(texts(func(s string) string { return strings.TrimSuffix(s, separator) }))
+		all["a double "+separator+" becomes one"] = forth(texts(func(s string) string { return strings.ReplaceAll(s, separator+separator, separator) }))
+	}
+	return all
+}
+
+// wellKnownPort drops a port that goes without saying, with or without TLS.
+func wellKnownPort(port string, tls bool) func(map[string]any) {
+	return parts(func(fields map[string]any) {
+		if number, is := fields["port"].(json.Number); is && number.String() == port && (fields["tls"] == true) == tls {
+			delete(fields, "port")
+		}
+	})
+}
+
+// stale keeps a field that only the first version has in an annotation, and does not drop the annotation when the field is gone.
+func stale(to string, object map[string]any, isRight bool) {
+	const note = "example.org/kept"
+	spec, notes := specOf(object), metadataOf(object, "annotations")
+	if spec == nil {
+		return
+	}
+	if to == "v2" || to == "v1beta1" { // which lack the field
+		if kept, has := spec["kept"]; has {
+			text, err := json.Marshal(kept)
+			if err != nil {
+				panic(err)
+			}
+			notes[note] = string(text)
+			delete(spec, "kept")
+		} else if isRight {
+			delete(notes, note)
+		}
+		return
+	}
+	if text, is := notes[note].(string); is {
+		var kept any
+		if json.Unmarshal([]byte(text), &kept) == nil {
+			spec["kept"] = kept
+		}
+	}
+}
+
+// TestKindsOfBugs has converters get wrong what many do, in two definitions: each must be found whatever the seed, and the converter
+// without them be clean.
+func TestKindsOfBugs(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: what becomes of objects is judged for each of many converters")
+	}
+	kinds(t, 1)
+}
+
+// kinds has the bugs tried with some seeds.
+func kinds(t *testing.T, seeds int64) {
+	t.Helper()
+	bugs := kindsOfBugs()
+	bugs["nothing"] = func(string, string, map[string]any) {}
+	bugs["what is gone comes back from an annotation"] = func(_, to string, object map[string]any) { stale(to, object, false) }
+	bugs["nothing, with an annotation"] = func(_, to string, object map[string]any) { stale(to, object, true) }
+	for definition, crd := range map[string]string{"shops": shops, "fleets": fleets} {
+		for _, name := range slices.Sorted(maps.Keys(bugs)) {
+			t.Run(definition+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				crd := crd
+				if strings.HasSuffix(name, "an annotation") {
+					crd = lacking(t, crd)
+				}
+				bug := bugs[name]
+				subject := served{handler: stranger{converts: func(from, to string, object map[string]any) string { bug(from, to, object); return "" }}}.of(t, crd)
+				subject.Objects = 12
+				for seed := range seeds {
+					var found []requirement.ID
+					for _, r := range aboutValues(t, subject, seed+1) {
+						if r.Verdict != requirement.Passed && r.Verdict != requirement.NotApplicable {
+							found = append(found, r.Requirement)
+							t.Logf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+							if strings.HasPrefix(name, "nothing") {
+								t.Errorf("seed %d: %s is %s: %s", seed+1, r.Requirement, r.Verdict, r.Reason)
+							}
+						}
+					}
+					if len(found) == 0 && !strings.HasPrefix(name, "nothing") {
+						t.Errorf("seed %d: nothing finds it", seed+1)
+					}
+				}
+			})
+		}
+	}
+}
+
+// lacking is a definition whose other version has no field kept.
+func lacking(t *testing.T, file string) string {
+	t.Helper()
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := yaml.UnmarshalStrict([]byte(file), &crd); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range crd.Spec.Versions {
+		if !version.Storage {
+			delete(version.Schema.OpenAPIV3Schema.Properties["spec"].Properties, "kept")
+		}
+	}
+	text, err := yaml.Marshal(crd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// aboutValues judges what becomes of the values of objects.
+func aboutValues(t *testing.T, subject *suites.Subject, seed int64) []suites.Result {
+	t.Helper()
+	env := spectest.Env(t, suites.Options{Subject: subject, Seed: seed, Select: func(id requirement.ID) bool {
+		return strings.HasPrefix(string(id), "webhook.conversion.") && id != requirement.WebhookConversionGrowth && id != requirement.WebhookConversionHuge && id != requirement.WebhookConversionPure ||
+			id == requirement.WebhookFailureAvoided || id == requirement.WebhookMetadataUnchanged
+	}})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{area(0)}, spectest.Quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outcome.Results
+}
