@@ -284,9 +284,11 @@ func TestSpecialSingles(t *testing.T) {
 		properties: {least: {type: integer, format: int32}, share: {type: integer, minimum: 0, maximum: 50}, list: {type: array, items: {type: object, properties: {text: {type: string}}}}}}`)))
 	singles := d.Generator("v1", 1, nil).Singles()
 	sound(t, d.Schema("v1"), objectsOf(singles))
-	got := map[string]bool{}
+	got, edges := map[string]bool{}, map[string]int{}
 	for _, single := range singles {
-		if single.Style != Plain {
+		if strings.HasPrefix(single.About, "the text ") {
+			edges[single.Path]++
+		} else if single.Style != Plain {
 			got[fmt.Sprintf("%s %s %s", single.Style, single.Path, single.About)] = true
 		}
 		if single.About == "many items" {
@@ -296,6 +298,11 @@ func TestSpecialSingles(t *testing.T) {
 	want := map[string]bool{
 		"text spec.name text": true, "text spec.part.list[*].text text": true, "zeros spec.every no time": true,
 		"integers spec.part.least the number -2147483648": true, "spec.part.list has many items": true,
+		"large spec.part.list more items than a byte counts": true,
+		"large spec.name a text of more than 64 KiB":         true, "large spec.part.list[*].text a text of more than 64 KiB": true,
+	}
+	if all := 1 + len(telling()); edges["spec.name"] != all || edges["spec.part.list[*].text"] != all || len(edges) != 2 {
+		t.Errorf("of the %d texts that programs take apart there are %v", all, edges)
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -45,14 +46,18 @@ func (p *prober) edits() property {
 			most = math.MaxInt // what was found in it must be found again
 		}
 		samples := len(p.env.Subject.Corpus.Objects(pair.From)) // which come first, and take no place away from what was generated
+		triedLate := map[string]int{}
 		triedOf := map[bool]map[string]int{true: {}, false: {}}
-		var changes, removals, settings []edit
+		var changes, removals, settings, late []edit
 		trips := p.roundTrip(ctx, pair, objects)
 		for i, t := range trips {
 			if t.there.object == nil || p.spent() {
 				continue
 			}
 			converted := corpus.Restored(objects[i], t.there.object)
+			if t.back.object != nil && annotated(t.back.object) > annotated(objects[i].Object) { // what was kept is there still, and may be stale
+				late = append(late, p.forgotten(pair, i, corpus.Restored(objects[i], t.back.object), triedLate)...)
+			}
 			beside := ""
 			tried, nth := triedOf[i < samples], i
 			if i >= samples {
@@ -81,7 +86,8 @@ func (p *prober) edits() property {
 				removals = append(removals, p.removals(pair.To, i, converted, beside, most, tried)...)
 			}
 		}
-		return slices.Concat(p.undone(ctx, pair, objects, trips, changes), p.returned(ctx, pair, objects, removals), p.dropped(ctx, pair, objects, settings))
+		return slices.Concat(p.undone(ctx, pair, objects, trips, changes), p.returned(ctx, pair, objects, removals), p.returned(ctx, reverse(pair), objects, late),
+			p.dropped(ctx, pair, objects, settings))
 	}}
 }
 
@@ -276,6 +282,28 @@ func changed(schema *corpus.Schema, object *unstructured.Unstructured, others []
 		}
 	}
 	return nil
+}
+
+// forgotten returns edits of an object that remove one leaf, or the field around it that the other version of a pair lacks. Each place is
+// removed once.
+func (p *prober) forgotten(pair corpus.Pair, origin int, object *unstructured.Unstructured, tried map[string]int) []edit {
+	var edits []edit
+	schema, other := p.schemaOf(pair.From), p.schemaOf(pair.To)
+	for _, path := range corpus.Leaves(object) {
+		path = cmp.Or(other.Lacks(path), path)
+		place := schema.Place(path)
+		if tried[place] >= editTries {
+			continue
+		}
+		tried[place]++
+		variant := corpus.Without(object, path)
+		schema.Prepare(variant.Object)
+		if _, isDefault := corpus.Value(variant.Object, path); !isDefault && len(schema.Problems(variant.Object)) == 0 {
+			tried[place] = editTries
+			edits = append(edits, edit{object, variant, origin, path})
+		}
+	}
+	return edits
 }
 
 // removals returns edits of an object that remove one leaf that API servers give no default. Each place is removed once, and once beside

@@ -1,0 +1,97 @@
+package corpus
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestFloor wants what programs take apart, take for granted or cut to be in some object, whatever the seed.
+func TestFloor(t *testing.T) {
+	t.Parallel()
+	d := defined(t, widget(spec(`host: {type: string}, port: {type: integer}, tls: {type: boolean}, mode: {type: string, enum: [A, B, C]}, level: {type: string, enum: [U, V]},
+		args: {type: array, items: {type: string}}, files: {type: object, additionalProperties: {type: string}}, data: {type: string, format: byte}, page: {type: string, description: A URL.},
+		limit: {type: integer, nullable: true}, part: {type: object, nullable: true, properties: {note: {type: string, nullable: true}}},
+		tolerations: {type: array, items: {type: object, properties: {key: {type: string}, operator: {type: string}, value: {type: string}, effect: {type: string}, tolerationSeconds: {type: integer}}}},
+		expressions: {type: array, items: {type: object, required: [key, operator], properties: {key: {type: string}, operator: {type: string}, values: {type: array, items: {type: string}}}}}`)))
+	wanted := map[string]func(value any) bool{}
+	is := func(path string, want any) {
+		wanted[fmt.Sprintf("%s is %v", path, want)] = func(value any) bool { return equal(value, want) }
+	}
+	for _, path := range []string{"spec.host", "spec.args[*]", "spec.files.<key>"} {
+		for _, one := range separators() {
+			wanted[path+" has at its ends and doubled "+one] = func(value any) bool {
+				text, _ := value.(string)
+				return strings.HasPrefix(text, one) && strings.HasSuffix(text, one) && strings.Contains(text[1:len(text)-1], one+one)
+			}
+		}
+		is(path, "example.com/v1, example.com/v2")
+		is(path, "2001:db8::17")
+		wanted[path+" is longer than 64 KiB"] = func(value any) bool { text, _ := value.(string); return len(text) > 1<<16 }
+	}
+	wanted["spec.args has 257 items"] = func(value any) bool { list, _ := value.([]any); return len(list) == 257 }
+	is("spec.port", int64(443))
+	is("spec.port", int64(80))
+	is("spec.data", "Pj4+Pz8/")
+	wanted["spec.page has percent-encoding"] = func(value any) bool { text, _ := value.(string); return strings.Contains(text, "%2F") }
+	is("spec.limit", nil)
+	is("spec.part", nil)
+	is("spec.part.note", nil)
+	for _, part := range slices.Concat(knownParts()["key operator values"], knownParts()["effect key operator value"]) {
+		path := "spec.expressions[*]"
+		if _, is := part["values"]; !is && part["key"] != "example.com/pinned" {
+			path = "spec.tolerations[*]"
+		}
+		is(path, part)
+	}
+	for _, mode := range []any{"A", "B", "C"} {
+		for _, level := range []any{"U", "V"} {
+			wanted[fmt.Sprintf("spec: %v with %v", mode, level)] = func(value any) bool {
+				fields, _ := value.(map[string]any)
+				return fields["mode"] == mode && fields["level"] == level
+			}
+		}
+	}
+	for _, port := range []any{int64(443), int64(80)} {
+		for _, tls := range []any{true, nil} {
+			wanted[fmt.Sprintf("spec: %v with %v", port, tls)] = func(value any) bool {
+				fields, _ := value.(map[string]any)
+				return fields["port"] == port && fields["tls"] == tls
+			}
+		}
+	}
+	for seed := range int64(5) {
+		schema := d.Schema("v1")
+		singles := d.Generator("v1", seed+1, nil).Singles()
+		sound(t, schema, objectsOf(singles))
+		for what, is := range wanted {
+			path, _, _ := strings.Cut(what, " ")
+			path = strings.TrimSuffix(path, ":")
+			if !slices.ContainsFunc(singles, func(s Single) bool { return schema.anyAt(path, s.Object.Object, is) }) {
+				t.Errorf("seed %d: in no object %s", seed+1, what)
+			}
+		}
+	}
+}
+
+func TestChoicesOfTwo(t *testing.T) {
+	t.Parallel()
+	for _, sizes := range [][]int{{2, 2}, {3, 2}, {5, 5, 3, 2, 2, 2}, {2, 1, 4}} {
+		rows := choicesOfTwo(sizes)
+		for i := range sizes {
+			for j := i + 1; j < len(sizes); j++ {
+				for a := range sizes[i] {
+					for b := range sizes[j] {
+						if !slices.ContainsFunc(rows, func(row []int) bool { return row[i] == a && row[j] == b }) {
+							t.Errorf("%v: %d of %d does not meet %d of %d", sizes, a, i, b, j)
+						}
+					}
+				}
+			}
+		}
+		if most := 2 * slices.Max(sizes) * slices.Max(sizes); len(rows) > most {
+			t.Errorf("%v: there are %d rows, more than %d", sizes, len(rows), most)
+		}
+	}
+}
