@@ -36,7 +36,7 @@ func (t *targeting) usual(n *node, w way) {
 		}
 	}
 	for _, part := range n.knownParts() {
-		t.add(rankEnum, "the value "+shown(part), w.fixing(n.path, part))
+		t.add(rankEnum, "the part "+shown(part), w.fixing(n.path, part))
 	}
 	if n.nullable && n.path != "" {
 		t.add(rankSpecial, "null", w.fixing(n.path, nil)).style = Nulls

@@ -197,6 +197,9 @@ func (s *Schema) invalid(ctx context.Context, object map[string]any) []Problem {
 	errs = append(errs, objectmeta.Validate(ctx, nil, object, s.structural, false)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, object)...)
 	if problems := translated(errs, Invalid); len(problems) > 0 {
+		for i := range problems {
+			problems[i].Path = quotedIn(object, problems[i].Path)
+		}
 		return problems
 	}
 	return s.unruly(ctx, object)

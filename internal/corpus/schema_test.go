@@ -92,4 +92,10 @@ func TestUnknownKeysWithDots(t *testing.T) {
 	if _, found := Value(object, problems[0].Path); !found {
 		t.Error("there is nothing at the path")
 	}
+	// What is against a limit is named in another way upstream.
+	s = defined(t, widget(spec("plugins: {type: object, additionalProperties: {type: integer, maximum: 3}}"))).Schema("v1")
+	problems = s.Problems(parsed(t, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"plugins":{"app.kubernetes.io/part-of":7}}}`))
+	if len(problems) != 1 || problems[0].Path != "spec.plugins['app.kubernetes.io/part-of']" {
+		t.Errorf("got %v", problems)
+	}
 }

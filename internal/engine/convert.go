@@ -231,7 +231,7 @@ func recordable(ctx context.Context, kind corpus.Corpus, version string, convert
 		if member, is := strings.CutPrefix(single.About, "the value "); is {
 			what += " " + member
 		}
-		if single.Style != corpus.Plain || known[what] || single.About == "many items" || single.About == "a long value" {
+		if single.Style != corpus.Plain || known[what] || single.About == "many items" || single.About == "a long value" || strings.HasPrefix(single.About, "fields together") {
 			continue
 		}
 		known[what] = true

@@ -91,7 +91,9 @@ func generated(ctx context.Context, g *corpus.Generator, n int) ([]*unstructured
 	}
 	made := slices.Concat(objects...)
 	for _, single := range g.Singles() {
-		made = append(made, single.Object)
+		if single.Style != corpus.Large { // there are huge ones already
+			made = append(made, single.Object)
+		}
 	}
 	return made, ctx.Err()
 }
