@@ -216,7 +216,7 @@ const (
 	WebhookConversionValidation                         ID = "webhook.conversion.validation"                            // Converted objects satisfy the limits, patterns, required fields and rules of the version that they were converted to.
 	WebhookConversionStrings                            ID = "webhook.conversion.strings"                               // Text keeps every character.
 	WebhookConversionZeroValues                         ID = "webhook.conversion.zero-values"                           // false, 0 and the empty string are kept, unless leaving them out means the same.
-	WebhookConversionNulls                              ID = "webhook.conversion.nulls"                                 // Objects with null in fields that allow it are converted.
+	WebhookConversionNulls                              ID = "webhook.conversion.nulls"                                 // Objects with null in fields that allow it are converted, and null becomes no other value.
 	WebhookConversionEarlierSchemas                     ID = "webhook.conversion.earlier-schemas"                       // An object that an earlier schema allowed keeps its values on the way to another version and back, also those that today's schema refuses.
 	WebhookConversionHuge                               ID = "webhook.conversion.huge"                                  // Objects as large as API servers can store are converted.
 	WebhookFailureStatus                                ID = "webhook.failure.status"                                   // A conversion that cannot be done is answered with a ConversionReview whose response.result.status is Failed.

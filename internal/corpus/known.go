@@ -33,13 +33,13 @@ func podTemplate() map[string]any {
 		"spec": map[string]any{
 			"containers": []any{map[string]any{
 				"name": "web", "image": "registry.example.com/web:1.2", "args": []any{"--level=2"},
-				"env":          []any{map[string]any{"name": "MODE", "value": "fast"}},
-				"ports":        []any{map[string]any{"name": "http", "containerPort": int64(8080), "protocol": "TCP"}},
-				"securityContext": map[string]any{}, "resources":    map[string]any{"limits": map[string]any{"cpu": "500m", "memory": "128Mi"}},
+				"env":             []any{map[string]any{"name": "MODE", "value": "fast"}},
+				"ports":           []any{map[string]any{"name": "http", "containerPort": int64(8080), "protocol": "TCP"}},
+				"securityContext": map[string]any{}, "resources": map[string]any{"limits": map[string]any{"cpu": "500m", "memory": "128Mi"}},
 				"volumeMounts": []any{map[string]any{"name": "scratch", "mountPath": "/scratch"}},
 			}},
-			"securityContext": map[string]any{},
-			"affinity":        map[string]any{"podAntiAffinity": map[string]any{}},
+			"securityContext":               map[string]any{},
+			"affinity":                      map[string]any{"podAntiAffinity": map[string]any{}},
 			"nodeSelector":                  map[string]any{"kubernetes.io/os": "linux"},
 			"tolerations":                   anyOf(knownParts()["effect key operator value"]),
 			"terminationGracePeriodSeconds": int64(45),

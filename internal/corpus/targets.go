@@ -34,7 +34,7 @@ const (
 	rankBranch
 	rankEnum
 	rankEmpty
-	rankSpecial // a value of another style than Plain
+	rankSpecial  // a value of another style than Plain
 	rankUntyped  // a value of another sort, where the schema names none
 	rankTogether // fields whose values may matter together
 	rankLarge

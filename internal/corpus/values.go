@@ -394,7 +394,7 @@ func (m *maker) anything() any {
 		if m.share > 0 {
 			made["text"] = strings.Repeat("unstructured text ", 1+m.share/18)
 		}
-	case Plain:
+	case Plain, Large:
 	}
 	return made
 }

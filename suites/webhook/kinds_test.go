@@ -97,7 +97,7 @@ spec:
                     path: {type: string}
                     image: {type: string}
                     tag: {type: string}
-                    secrets: {type: object, additionalProperties: {type: string, format: byte}}
+                    secrets: {type: array, items: {type: string, format: byte}}
               settings:
                 type: object
                 properties:
