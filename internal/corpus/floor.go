@@ -122,14 +122,17 @@ func (t *targeting) together(n *node, w way) {
 	}
 	rows := choicesOfTwo(sizes)
 	for i, row := range rows {
-		to := w.to(n)
+		to, style := w.to(n), Plain
 		for j, at := range row {
 			if value := options[j].values[at]; value != nil {
 				to = to.fixing(options[j].path, value)
 				to.with[options[j].path] = true
+				if IsZero(value) {
+					style = Zeros
+				}
 			}
 		}
-		t.add(rankTogether, fmt.Sprintf("fields together, %d of %d", i+1, len(rows)), to)
+		t.add(rankTogether, fmt.Sprintf("fields together, %d of %d", i+1, len(rows)), to).style = style
 	}
 }
 
