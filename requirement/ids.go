@@ -198,7 +198,7 @@ const (
 	WebhookMetadataLabelsValid                          ID = "webhook.metadata.labels-valid"                            // Labels and annotations that the webhook changes are valid.
 	WebhookBatchIndependent                             ID = "webhook.batch.independent"                                // The webhook converts the objects of a request independently of each other.
 	WebhookBatchMixedVersions                           ID = "webhook.batch.mixed-versions"                             // The webhook converts a request whose objects have several versions.
-	WebhookBatchSizes                                   ID = "webhook.batch.sizes"                                      // The webhook converts requests of 1, 2, 500 and 1500 objects.
+	WebhookBatchSizes                                   ID = "webhook.batch.sizes"                                      // The webhook converts requests of 1, 2, 500 and 1500 objects, and of 500 objects of 16 KiB.
 	WebhookBatchEmpty                                   ID = "webhook.batch.empty"                                      // A request without objects is answered with success and no objects.
 	WebhookBatchBadObject                               ID = "webhook.batch.bad-object"                                 // A request with one object that cannot be converted fails as a whole, with a ConversionReview that says so.
 	WebhookConversionDocumentedExample                  ID = "webhook.conversion.documented-example"                    // The documents' request is converted to the objects of the documents' response, hostPort becoming host and port.

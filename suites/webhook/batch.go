@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,9 +22,6 @@ const (
 	batched     = 5
 	mostBatched = 16
 
-	// crowd is how many objects large batches have, of so many bytes at most.
-	crowd, mostCrowded = 520, 2 << 20
-
 	// steadiness is how often an object must be converted in the same way, for a difference to be the fault of its neighbours.
 	steadiness = 64
 )
@@ -35,7 +33,7 @@ func batch(env *suites.Env, p *prober) {
 		env.It(requirement.WebhookBatchMixedVersions,
 			"asks for objects of all other versions in one request", p.mixedVersions)
 		env.It(requirement.WebhookBatchSizes,
-			"asks for 1, 2, 500 and 1500 objects", p.sizes)
+			"asks for 1, 2, 500 and 1500 objects, and for 500 large ones", p.sizes)
 		env.It(requirement.WebhookBatchEmpty,
 			"asks for no objects", p.empty)
 		env.It(requirement.WebhookBatchBadObject,
@@ -137,6 +135,7 @@ func (p *prober) dependency(ctx context.Context, pair corpus.Pair) (dependency, 
 		alone := p.byItself(ctx, pair, object)
 		singly[i] = alone
 		if alone == nil {
+			p.lonely[pair] = append(p.lonely[pair], object)
 			continue
 		}
 		for _, d := range []dependency{{at: i, x: together}, {at: last - i, x: reversed}} {
@@ -147,7 +146,11 @@ func (p *prober) dependency(ctx context.Context, pair corpus.Pair) (dependency, 
 			}
 		}
 	}
-	if d, is := p.crowded(ctx, pair); is {
+	number := crowd
+	if pair == p.pairs(ctx)[0] {
+		number = mostTogether // once is enough for what takes so many
+	}
+	if d, is := p.crowded(ctx, pair, number); is {
 		return d, true
 	}
 	return p.traces(ctx, pair, objects, singly)
@@ -162,41 +165,6 @@ func namesakes(objects []*unstructured.Unstructured) []*unstructured.Unstructure
 		}
 	}
 	return objects
-}
-
-// crowded looks in a large batch for an object that is converted otherwise than in a small one, and then alone. That a large one is not
-// converted at all is up to webhook.batch.sizes.
-func (p *prober) crowded(ctx context.Context, pair corpus.Pair) (dependency, bool) {
-	var different []*unstructured.Unstructured
-	var expected []map[string]any
-	bytes := 0
-	all := p.all(ctx, pair.From)
-	for i, o := range p.forth(ctx, pair, all) {
-		if n := size(all[i]); o.raw != nil && (bytes+n)*crowd <= mostCrowded*(len(different)+1) {
-			different, expected, bytes = append(different, all[i]), append(expected, p.decode(o.raw)), bytes+n
-		}
-	}
-	if len(different) < 2 || p.silent != nil {
-		return dependency{}, false
-	}
-	objects := corpus.Multiply(different, crowd)
-	x := p.ask(ctx, p.reviewVersion(ctx), pair, objects...)
-	if x.judgement.Rejected() != nil {
-		return dependency{}, false
-	}
-	for i, raw := range x.judgement.Objects {
-		if len(apart(p.schemaOf(pair.To), expected[i%len(expected)], p.decode(raw))) == 0 {
-			continue
-		}
-		alone := p.byItself(ctx, pair, objects[i])
-		d := dependency{pair: pair, at: i, x: x, apart: p.apart(pair, alone, raw)}
-		if len(d.apart) == 0 || alone == nil {
-			continue
-		}
-		d.unsteady = p.unsteady(ctx, pair, objects[i], alone)
-		return d, true
-	}
-	return dependency{}, false
 }
 
 // traces looks in objects for what the webhook keeps of others: each is asked for again after one that has labels, annotations and entries
@@ -270,31 +238,72 @@ func (p *prober) batch(ctx context.Context, version string, n int) []*unstructur
 }
 
 func (p *prober) mixedVersions(ctx SpecContext) {
-	if n := len(p.env.Subject.Corpus.Versions); n < 3 {
-		p.env.Inapplicable(fmt.Sprintf("needs objects at three versions, because API servers send no objects that already have the desired version; there are %d", n))
-	}
+	p.needsThree(ctx, "needs objects at three versions, because API servers send no objects that already have the desired version")
 	p.sound(ctx) // so there are objects at every version
 	for _, to := range p.env.Subject.Corpus.Mutual() {
-		var mixed []*unstructured.Unstructured
+		var from []string
 		for _, pair := range p.pairs(ctx) {
 			if pair.To == to {
-				mixed = append(mixed, p.batch(ctx, pair.From, 2)...)
+				from = append(from, pair.From)
 			}
 		}
-		mixed = corpus.Multiply(shuffled(mixed), len(mixed)) // each has a name of its own, or nobody could say which is which
-		x := p.ask(ctx, p.reviewVersion(ctx), corpus.Pair{From: "all others", To: to}, mixed...)
-		p.expect(ctx, x, "objects of several versions")
-		if x.judgement.Rejected() != nil {
+		if len(from) < 2 {
 			continue
 		}
-		for i, object := range mixed {
-			pair := corpus.Pair{From: object.GroupVersionKind().Version, To: to}
-			alone := p.byItself(ctx, pair, object)
-			if lost := p.apart(pair, alone, x.judgement.Objects[i]); alone != nil && len(lost) > 0 && len(p.unsteady(ctx, pair, object, alone)) == 0 {
-				p.fail(x, fmt.Sprintf("%s: object %d of %d, which is at %s: expected the same as alone: %s", x.what, i, len(mixed), pair.From, fewLines(lost)))
-			}
+		x, d, is := p.severalVersions(ctx, to, from)
+		p.expect(ctx, x, "objects of several versions")
+		if is {
+			p.fail(x, d.words(to))
 		}
 	}
+}
+
+// among asks for objects that already have the desired version between others. API servers of today never do.
+func (p *prober) among(ctx context.Context) {
+	GinkgoHelper()
+	for _, pair := range p.pairs(ctx) {
+		if p.oneWay(pair) {
+			continue
+		}
+		own := corpus.Pair{From: pair.To, To: pair.To}
+		if p.byItself(ctx, own, p.all(ctx, pair.To)[0]) == nil {
+			continue // which the property reports
+		}
+		x, d, is := p.severalVersions(ctx, pair.To, []string{pair.From, pair.To})
+		switch v := x.judgement.Rejected(); {
+		case v != nil:
+			p.violated(p.env.Severity(none), x, fmt.Sprintf("%s: expected objects that are at %s already to be returned unchanged among others, got %s", x.what, pair.To, v))
+		case is:
+			p.violated(p.env.Severity(none), x, d.words(pair.To))
+		}
+	}
+}
+
+// severalVersions asks for objects at several versions, and returns the first that is converted otherwise than alone.
+func (p *prober) severalVersions(ctx context.Context, to string, from []string) (exchange, dependency, bool) {
+	GinkgoHelper()
+	var mixed []*unstructured.Unstructured
+	for _, version := range from {
+		mixed = append(mixed, p.batch(ctx, version, 2)...)
+	}
+	mixed = corpus.Multiply(shuffled(mixed), len(mixed)) // each has a name of its own, or nobody could say which is which
+	x := p.ask(ctx, p.reviewVersion(ctx), corpus.Pair{From: strings.Join(from, " and "), To: to}, mixed...)
+	if x.judgement.Rejected() != nil {
+		return x, dependency{}, false
+	}
+	for i, object := range mixed {
+		pair := corpus.Pair{From: object.GroupVersionKind().Version, To: to}
+		alone := p.byItself(ctx, pair, object)
+		if lost := p.apart(pair, alone, x.judgement.Objects[i]); alone != nil && len(lost) > 0 && len(p.unsteady(ctx, pair, object, alone)) == 0 {
+			return x, dependency{pair: pair, apart: lost, at: i, x: x}, true
+		}
+	}
+	return x, dependency{}, false
+}
+
+// words say which object of several versions is converted otherwise than alone.
+func (d dependency) words(to string) string {
+	return fmt.Sprintf("%s: object %d of %d, which is at %s: expected the same as alone at %s: %s", d.x.what, d.at, len(d.x.request.Objects), d.pair.From, to, fewLines(d.apart))
 }
 
 // shuffled returns objects in an order in which those of one version are not next to each other, and the versions are not sorted.
@@ -308,21 +317,6 @@ func shuffled(objects []*unstructured.Unstructured) []*unstructured.Unstructured
 	return others
 }
 
-// sizes asks for batches of the smallest object, each for another pair of versions: it is the number that matters.
-func (p *prober) sizes(ctx SpecContext) {
-	p.sound(ctx)
-	pairs := p.pairs(ctx)
-	for i, n := range []int{1, 2, 500, 1500} {
-		pair := pairs[i%len(pairs)]
-		smallest := slices.MinFunc(p.all(ctx, pair.From), func(a, b *unstructured.Unstructured) int { return size(a) - size(b) })
-		x := p.ask(ctx, p.reviewVersion(ctx), pair, corpus.Multiply([]*unstructured.Unstructured{smallest}, n)...)
-		if x.judgement.Rejected() == nil {
-			continue
-		}
-		p.expect(ctx, x, fmt.Sprintf("%d objects in one request", n))
-	}
-}
-
 // empty asks for nothing. API servers of today never do.
 func (p *prober) empty(ctx SpecContext) {
 	p.sound(ctx)
@@ -333,58 +327,4 @@ func (p *prober) empty(ctx SpecContext) {
 			return
 		}
 	}
-}
-
-// badObject asks for an object whose fields are of the wrong type between others that convert. A webhook that makes
-// something of it keeps its contract.
-func (p *prober) badObject(ctx SpecContext) {
-	p.sound(ctx)
-	for _, pair := range p.pairs(ctx) {
-		objects := p.batch(ctx, pair.From, batched)
-		spoiled, ok := p.spoil(objects[batched/2])
-		if !ok {
-			continue
-		}
-		objects[batched/2] = spoiled
-		x := p.ask(ctx, p.reviewVersion(ctx), pair, objects...)
-		if _, failed := x.request.JudgeFailure(x.response); failed {
-			p.onlyTogether(ctx, pair, spoiled, x)
-			return
-		}
-		if v := x.judgement.Rejected(); v != nil {
-			p.fail(x, fmt.Sprintf("%s: expected all objects, or a failure, when object %d cannot be converted, got %s", x.what, batched/2, v))
-		}
-	}
-	Skip("not tested: the webhook accepted every malformed object tried")
-}
-
-// onlyTogether fails the spec when the object that cannot be converted is refused properly alone, and not between others.
-func (p *prober) onlyTogether(ctx context.Context, pair corpus.Pair, spoiled *unstructured.Unstructured, x exchange) {
-	GinkgoHelper()
-	together, _ := x.request.JudgeFailure(x.response)
-	if together.Rejected() == nil {
-		return
-	}
-	single := p.ask(ctx, p.reviewVersion(ctx), pair, spoiled)
-	if alone, failed := single.request.JudgeFailure(single.response); failed && alone.Rejected() != nil {
-		Skip(fmt.Sprintf("cannot be judged while %s fails", alone.Rejected().Requirement))
-	}
-	x.judgement = together
-	p.fail(x, fmt.Sprintf("%s: expected a failure that says why when one object cannot be converted, got %s", x.what, together.Rejected()))
-}
-
-// spoil returns an object with a number in place of every field, and whether there was one.
-func (p *prober) spoil(object *unstructured.Unstructured) (*unstructured.Unstructured, bool) {
-	spoiled := object.DeepCopy()
-	found := false
-	for field, value := range spoiled.Object {
-		switch {
-		case field == "apiVersion" || field == "kind" || field == "metadata":
-			continue
-		case value == "", value == nil:
-			continue
-		}
-		spoiled.Object[field], found = int64(42), true
-	}
-	return spoiled, found
 }

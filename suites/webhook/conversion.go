@@ -27,15 +27,14 @@ func conversion(env *suites.Env, p *prober) {
 		env.It(requirement.WebhookConversionEqualFields, "compares the fields that two versions have in common, one by one", p.equalFields)
 
 		env.It(requirement.WebhookConversionPath, "converts objects to each version directly and by way of each other", func(ctx SpecContext) {
-			if n := len(env.Subject.Corpus.Mutual()); n < 3 {
-				env.Inapplicable(fmt.Sprintf("needs three versions; there are %d", n))
-			}
+			p.needsThree(ctx, "needs three versions")
 			p.hold(ctx, p.path())
 			p.someCame()
 		})
 
-		env.It(requirement.WebhookConversionIdentity, "asks for objects at their own version", func(ctx SpecContext) {
+		env.It(requirement.WebhookConversionIdentity, "asks for objects at their own version, also among others", func(ctx SpecContext) {
 			p.hold(ctx, p.identity(ctx))
+			p.among(ctx)
 		})
 
 		env.It(requirement.WebhookConversionPure, "asks for the same again, and many times at once", p.pure, suites.Slow)

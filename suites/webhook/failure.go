@@ -115,7 +115,7 @@ func (p *prober) failures(ctx context.Context) []found {
 		seen[r.words()] = true
 		given := p.schemaOf(r.version).Given(r.object)
 		path := cmp.Or(r.needs, strings.Join(given, ", "))
-		about := "with " + cmp.Or(path, "nothing in it")
+		about := "with " + cmp.Or(firstOf(given), "nothing in it")
 		if r.needs != "" {
 			about = fmt.Sprintf("without %s, and succeeded with it", path)
 		}
@@ -133,7 +133,7 @@ func (p *prober) failures(ctx context.Context) []found {
 	if !p.generates() {
 		return nil
 	}
-	all = append(all, p.unconverted(ctx)...)
+	all = append(all, slices.Concat(p.refusedWays(ctx), p.unconverted(ctx))...)
 	unsound := p.unsound(ctx) != nil
 	isShown := func(version string) bool { return unsound && len(p.env.Subject.Corpus.Objects(version)) > 0 } // by a sample
 	for _, version := range p.env.Subject.Corpus.Versions {
@@ -146,7 +146,7 @@ func (p *prober) failures(ctx context.Context) []found {
 		}
 	}
 	for _, pair := range p.pairs(ctx) {
-		if isShown(pair.From) {
+		if isShown(pair.From) || p.isRefused(ctx, pair) {
 			continue
 		}
 		objects := p.each(ctx, pair.From)
@@ -165,6 +165,16 @@ func (p *prober) failures(ctx context.Context) []found {
 		p.failing = &all
 	}
 	return all
+}
+
+// firstOf names a few of the fields that are given in an object: a line of a report is to have room for what the webhook says of them.
+func firstOf(given []string) string {
+	const most = 3
+	text := strings.Join(given[:min(len(given), most)], ", ")
+	if more := len(given) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more fields", more)
+	}
+	return text
 }
 
 // defaced is the property of objects to be converted whatever somebody has written into the annotations that the webhook added to
@@ -198,7 +208,7 @@ func (p *prober) defaced() property {
 // deface converts an object, which was converted on the way of a pair, with other values in an annotation.
 func (p *prober) deface(ctx context.Context, pair corpus.Pair, before exchange, converted *unstructured.Unstructured, key, value string) []finding {
 	var findings []finding
-	for _, onward := range p.env.Subject.Corpus.Pairs() {
+	for _, onward := range p.ways(ctx) {
 		if onward.From != pair.To {
 			continue
 		}

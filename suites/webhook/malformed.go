@@ -25,7 +25,7 @@ type malformed struct {
 
 // malformations returns requests of all kinds that ask for nothing, and some that ask in an odd way.
 func (p *prober) malformations(ctx context.Context) []malformed {
-	pair := p.env.Subject.Corpus.Pairs()[0]
+	pair := p.ways(ctx)[0]
 	request := p.request(p.reviewVersion(ctx), pair.To, p.base(ctx, pair.From)...)
 	sound, err := request.Body()
 	p.env.Require(err, "building a request")
@@ -123,7 +123,7 @@ func answered(x *exchange) string {
 // survival sends the same, and expects that the samples convert after each of them.
 func (p *prober) survival(ctx SpecContext) {
 	p.sound(ctx)
-	pair := p.env.Subject.Corpus.Pairs()[0]
+	pair := p.ways(ctx)[0]
 	for _, m := range p.malformations(ctx) {
 		spoiling := p.raw(ctx, m)
 		after := p.ask(ctx, p.reviewVersion(ctx), pair, p.base(ctx, pair.From)...)
@@ -137,7 +137,7 @@ func (p *prober) survival(ctx SpecContext) {
 // unknownReviewVersion asks in a version of ConversionReview that does not exist.
 func (p *prober) unknownReviewVersion(ctx SpecContext) {
 	p.sound(ctx)
-	pair := p.env.Subject.Corpus.Pairs()[0]
+	pair := p.ways(ctx)[0]
 	request := p.request("v0nosuchversion", pair.To, p.base(ctx, pair.From)...)
 	objects, err := json.Marshal(request.Objects)
 	p.env.Require(err, "building a request")
@@ -159,7 +159,7 @@ func (p *prober) listedReviewVersions(ctx SpecContext) {
 		p.env.Inapplicable("the definition has no conversion webhook, so it lists no versions of ConversionReview")
 	}
 	p.sound(ctx)
-	pair := c.Pairs()[0]
+	pair := p.ways(ctx)[0]
 	for _, version := range conversion.Webhook.ConversionReviewVersions {
 		if version != "v1" && version != "v1beta1" {
 			continue // API servers know no others, and pass over them

@@ -112,8 +112,8 @@ const objectsPerVersion = 50
 // refused returns which objects the webhook does not convert to some other version, by the exchange that shows it.
 func (p *prober) refused(ctx context.Context, version string, objects []*unstructured.Unstructured) []*exchange {
 	refused := make([]*exchange, len(objects))
-	for _, pair := range p.env.Subject.Corpus.Pairs() {
-		if pair.From != version {
+	for _, pair := range p.ways(ctx) {
+		if pair.From != version || p.isRefused(ctx, pair) {
 			continue
 		}
 		for i, o := range p.answers(ctx, pair, objects) {
@@ -353,13 +353,26 @@ func (p *prober) answers(ctx context.Context, pair corpus.Pair, objects []*unstr
 }
 
 // spoken is a version of ConversionReview that the webhook answers in. Nothing but generated objects may be at hand to
-// find out.
+// find out, and it may refuse both because it does not convert between two versions.
 func (p *prober) spoken(ctx context.Context) string {
 	if p.speaks != "" {
 		return p.speaks
 	}
+	speaks, settled := "v1", false
+	for _, pair := range p.env.Subject.Corpus.Pairs() {
+		if speaks, settled = p.spokenOn(ctx, pair); settled {
+			break
+		}
+	}
+	if ctx.Err() == nil {
+		p.speaks = speaks
+	}
+	return speaks
+}
+
+// spokenOn is the same on the way of a pair, and whether others need not be tried.
+func (p *prober) spokenOn(ctx context.Context, pair corpus.Pair) (speaks string, settled bool) {
 	c := p.env.Subject.Corpus
-	pair := c.Pairs()[0]
 	objects := c.Objects(pair.From)
 	if len(objects) == 0 {
 		objects = c.Definition.Generator(pair.From, p.env.Seed(), nil).Objects(corpus.Plain, few)
@@ -369,13 +382,16 @@ func (p *prober) spoken(ctx context.Context) string {
 		p.notice(&x)
 		return x
 	}
-	speaks := "v1"
 	x := ask("v1")
 	switch {
 	case p.silent != nil:
 	case x.refused():
-		if older := ask("v1beta1"); older.judgement.Rejected() == nil || x.unknown() && !older.unknown() {
-			speaks = "v1beta1"
+		older := ask("v1beta1")
+		switch {
+		case older.judgement.Rejected() == nil || x.unknown() && !older.unknown():
+			return "v1beta1", true
+		case older.judgement.Stopped == requirement.WebhookFailureAvoided:
+			return "v1", false
 		}
 	case x.speechless() && !slices.ContainsFunc(objects, func(object *unstructured.Unstructured) bool {
 		alone := p.ask(ctx, "v1", pair, object)
@@ -383,10 +399,7 @@ func (p *prober) spoken(ctx context.Context) string {
 	}):
 		p.silent = &x.response // no object makes a difference, so there is nothing to learn from others
 	}
-	if ctx.Err() == nil {
-		p.speaks = speaks
-	}
-	return speaks
+	return "v1", true
 }
 
 // speechless reports whether an answer is no ConversionReview with a response.

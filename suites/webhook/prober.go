@@ -57,9 +57,11 @@ type prober struct {
 	stale   map[string]*earlier // by version, see earlier
 	counted bool                // whether they were reported
 
-	depending *[]dependency // see dependencies
-	failing   *[]found      // see failures
-	closed    *[]found      // see unconverted
+	depending *[]dependency                                // see dependencies
+	lonely    map[corpus.Pair][]*unstructured.Unstructured // objects of batches that were converted, and are not alone
+	failing   *[]found                                     // see failures
+	closed    *[]found                                     // see unconverted
+	shut      *[]found                                     // see refusedWays
 
 	came int // how many objects have made the way that a spec is about: its effective trials
 
@@ -245,7 +247,7 @@ func (p *prober) first(ctx context.Context, reviewVersion string) exchange {
 		p.firsts = map[string]exchange{}
 	}
 	if _, known := p.firsts[reviewVersion]; !known {
-		p.firsts[reviewVersion] = p.samples(ctx, reviewVersion, p.env.Subject.Corpus.Pairs()[0])
+		p.firsts[reviewVersion] = p.samples(ctx, reviewVersion, p.ways(ctx)[0])
 	}
 	return p.firsts[reviewVersion]
 }

@@ -113,7 +113,7 @@ func (p *prober) owned(ctx context.Context, version string) []*unstructured.Unst
 
 // askBare asks for the first pair without an empty response beside the request.
 func (p *prober) askBare(ctx SpecContext, reviewVersion string) exchange {
-	pair := p.env.Subject.Corpus.Pairs()[0]
+	pair := p.ways(ctx)[0]
 	p.objects(ctx, pair.From)
 	request := p.request(reviewVersion, pair.To, p.base(ctx, pair.From)...)
 	return p.sendBare(ctx, fmt.Sprintf("%s in ConversionReview %s", pair, reviewVersion), request)

@@ -125,7 +125,7 @@ func (p *prober) converts(ctx SpecContext, http2 bool) {
 	client, err := p.env.Subject.Client.With(func(e *wire.Endpoint) { e.HTTP2 = http2 })
 	p.env.Require(err, "connecting")
 	defer client.Close()
-	pair := p.env.Subject.Corpus.Pairs()[0]
+	pair := p.ways(ctx)[0]
 	request := p.request(p.reviewVersion(ctx), pair.To, p.base(ctx, pair.From)...)
 	body, err := request.Body()
 	p.env.Require(err, "building a request")

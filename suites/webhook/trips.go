@@ -220,7 +220,7 @@ func (p *prober) path() property {
 	return property{mutual: true, objects: p.all, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		var findings []finding
 		for _, by := range p.env.Subject.Corpus.Mutual() {
-			if by != pair.From && by != pair.To {
+			if by != pair.From && by != pair.To && p.isOpen(ctx, corpus.Pair{From: pair.From, To: by}) && p.isOpen(ctx, corpus.Pair{From: by, To: pair.To}) {
 				findings = append(findings, p.detour(ctx, pair, by, objects)...)
 			}
 		}

@@ -14,10 +14,10 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// pairs returns the pairs of versions to ask for: those of the corpus, but not from unserved versions that there are no objects of, or
+// pairs returns the pairs of versions to ask for: those of ways, but not from unserved versions that there are no objects of, or
 // that the webhook does not convert, see unconverted. What else the webhook does is judged all the same.
 func (p *prober) pairs(ctx context.Context) []corpus.Pair {
-	return slices.DeleteFunc(p.env.Subject.Corpus.Pairs(), func(pair corpus.Pair) bool {
+	return slices.DeleteFunc(slices.Clone(p.ways(ctx)), func(pair corpus.Pair) bool {
 		return p.oneWay(pair) && (len(p.base(ctx, pair.From)) == 0 || p.isClosed(ctx, pair.From))
 	})
 }
@@ -57,9 +57,12 @@ func (p *prober) unconverted(ctx context.Context) []found {
 }
 
 func (p *prober) unconvertedAt(ctx context.Context, version string) (found, bool) {
+	if f, is := p.refusedFrom(ctx, version); is {
+		return found{finding: p.closedTo(f.pair, f.x), pair: f.pair, subject: f.subject}, true
+	}
 	objects := p.base(ctx, version)
 	var all []found
-	for _, pair := range p.env.Subject.Corpus.Pairs() {
+	for _, pair := range p.ways(ctx) {
 		if pair.From != version {
 			continue
 		}
@@ -110,10 +113,13 @@ func (p *prober) convertedOrClosed() property {
 	what.check = func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		findings := check(ctx, pair, objects)
 		for i, f := range findings {
-			if p.isClosed(ctx, pair.From) {
+			switch {
+			case p.isClosed(ctx, pair.From):
 				findings[i] = p.closedTo(pair, f.x)
-				findings[i].object = f.object
+			case p.isRefused(ctx, pair):
+				findings[i] = refusedAltogether(pair, f.x)
 			}
+			findings[i].object = f.object
 		}
 		return findings
 	}

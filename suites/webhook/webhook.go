@@ -37,6 +37,7 @@ func register(env *suites.Env, tick time.Duration) {
 		results:      map[corpus.Pair]reports.Coverage{},
 		written:      map[*unstructured.Unstructured]json.RawMessage{},
 		stale:        map[string]*earlier{},
+		lonely:       map[corpus.Pair][]*unstructured.Unstructured{},
 	}
 	BeforeEach(p.inBudget)
 	transport(env, p)
