@@ -56,7 +56,7 @@ func (p *prober) edits() property {
 			}
 			converted := corpus.Restored(objects[i], t.there.object)
 			if t.back.object != nil && annotated(t.back.object) > annotated(objects[i].Object) { // what was kept is there still, and may be stale
-				late = append(late, p.forgotten(pair, i, corpus.Restored(objects[i], t.back.object), triedLate)...)
+				late = append(late, p.lateRemovals(pair, i, corpus.Restored(objects[i], t.back.object), triedLate)...)
 			}
 			beside := ""
 			tried, nth := triedOf[i < samples], i
@@ -72,7 +72,7 @@ func (p *prober) edits() property {
 				some = editsPerSingle
 			}
 			if some > 0 {
-				changes = append(changes, p.changes(pair.To, i, converted, others, some, tried)...)
+				changes = append(changes, p.changes(pair.To, i, converted, others, some, tried, noted && items(converted) < items(objects[i]))...)
 			}
 			if some > 0 && noted { // what is set can only be dropped because of notes
 				settings = append(settings, p.settings(pair.To, i, converted, others, some, tried)...)
@@ -86,8 +86,9 @@ func (p *prober) edits() property {
 				removals = append(removals, p.removals(pair.To, i, converted, beside, most, tried)...)
 			}
 		}
-		return slices.Concat(p.undone(ctx, pair, objects, trips, changes), p.returned(ctx, pair, objects, removals), p.returned(ctx, reverse(pair), objects, late),
-			p.dropped(ctx, pair, objects, settings))
+		written := p.roundTrip(ctx, reverse(pair), objectsOf(changes))
+		return slices.Concat(p.undone(ctx, pair, objects, trips, changes, written), p.forgotten(ctx, pair, objects, trips, changes, written),
+			p.returned(ctx, pair, objects, removals), p.returned(ctx, reverse(pair), objects, late), p.dropped(ctx, pair, objects, settings))
 	}}
 }
 
@@ -106,11 +107,11 @@ func company(object *unstructured.Unstructured) string {
 }
 
 // undone returns the changes that did not survive the way to the first version of a pair and back, and those that do not show there.
-func (p *prober) undone(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, read []trip, changes []edit) []finding {
+func (p *prober) undone(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, read []trip, changes []edit, written []trip) []finding {
 	other, usual := reverse(pair), p.usual(ctx)
 	var findings []finding
 	var hidden []edit
-	for j, t := range p.roundTrip(ctx, other, objectsOf(changes)) {
+	for j, t := range written {
 		e := changes[j]
 		if t.back.object == nil {
 			continue
@@ -172,7 +173,7 @@ func (p *prober) overridden(ctx context.Context, pair corpus.Pair, objects []*un
 			written.x.before = &read.x
 			way := fmt.Sprintf("%s, changed there -> %s", pair, pair.From)
 			message := fmt.Sprintf("%s: the change does not show at %s: %s, restored from an annotation", e.path, pair.From, l)
-			findings = append(findings, finding{e.origin, way, p.schemaOf(other.From).Place(e.path), message, none, written.x, effect{sort: "changed"}})
+			findings = append(findings, finding{e.origin, way, p.schemaOf(other.From).Place(e.path), message, none, written.x, effect{sort: "changed", noted: true}})
 			break
 		}
 	}
@@ -250,13 +251,30 @@ func (p *prober) losesAlone(ctx context.Context, pair corpus.Pair, object *unstr
 	return t.back.object != nil && slices.ContainsFunc(p.lost(pair, object.Object, t.back.object), func(l corpus.Loss) bool { return p.schemaOf(pair.From).Place(l.Path) == f.path })
 }
 
-// changes returns edits of an object that give one leaf the value that some other object has there, or else one like its own. Each place is changed once.
-func (p *prober) changes(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, most int, tried map[string]int) []edit {
+// items is how many items the lists of an object have.
+func items(object *unstructured.Unstructured) int {
+	seen := map[string]bool{}
+	for _, path := range corpus.Leaves(object) {
+		for i, step := range fieldpath.Split(path) {
+			if step.List {
+				seen[fieldpath.Join(fieldpath.Split(path)[:i+1])] = true
+			}
+		}
+	}
+	return len(seen)
+}
+
+// changes returns edits of an object that give one leaf the value that some other object has there, or else one like its own. Each place is
+// changed once, and places in lists once more if there are items that the version does not show.
+func (p *prober) changes(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, most int, tried map[string]int, hides bool) []edit {
 	var edits []edit
 	schema := p.schemaOf(version)
 	problems := schema.Problems(object.Object)
 	for _, path := range corpus.Leaves(object) {
 		place := "changed " + fieldpath.Generalize(path)
+		if _, inItem := itemOf(path); inItem && hides {
+			place += " beside others"
+		}
 		if tried[place] >= editTries || len(edits) == most || !corpus.MaySolve(problems, path) {
 			continue
 		}
@@ -284,9 +302,9 @@ func changed(schema *corpus.Schema, object *unstructured.Unstructured, others []
 	return nil
 }
 
-// forgotten returns edits of an object that remove one leaf, or the field around it that the other version of a pair lacks. Each place is
+// lateRemovals returns edits of an object that remove one leaf, or the field around it that the other version of a pair lacks. Each place is
 // removed once.
-func (p *prober) forgotten(pair corpus.Pair, origin int, object *unstructured.Unstructured, tried map[string]int) []edit {
+func (p *prober) lateRemovals(pair corpus.Pair, origin int, object *unstructured.Unstructured, tried map[string]int) []edit {
 	var edits []edit
 	schema, other := p.schemaOf(pair.From), p.schemaOf(pair.To)
 	for _, path := range corpus.Leaves(object) {
