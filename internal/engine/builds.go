@@ -23,7 +23,10 @@ import (
 )
 
 // programBuild is a build that is a program.
-type programBuild struct{ command subject.Command }
+type programBuild struct {
+	command  subject.Command
+	restarts int // how often it may be started again when it ends
+}
 
 // Starts is true.
 func (programBuild) Starts() bool { return true }
@@ -52,7 +55,7 @@ func (b programBuild) Start(ctx context.Context, api cluster.Cluster, at func(ap
 			err = errors.Join(err, through.close(), os.RemoveAll(folder))
 		}
 	}()
-	options := subject.Options{}
+	options := subject.Options{Restarts: b.restarts}
 	if api != nil {
 		options.Kubeconfig = filepath.Join(folder, "kubeconfig")
 		if err = kubeconfig.Write(options.Kubeconfig, api.Config()); err != nil {
@@ -83,7 +86,7 @@ func (b programBuild) Start(ctx context.Context, api cluster.Cluster, at func(ap
 			return nil, errors.Join(err, process.Stop(context.WithoutCancel(ctx)))
 		}
 	}
-	return &rehearsal.Webhook{Endpoint: process.Endpoint, Alive: process.Err, Usage: process.Usage, Stop: func(ctx context.Context) error {
+	return &rehearsal.Webhook{Endpoint: process.Endpoint, Alive: process.Err, Revive: process.Revive, Usage: process.Usage, Stop: func(ctx context.Context) error {
 		return errors.Join(process.Stop(ctx), through.close(), os.RemoveAll(folder))
 	}}, nil
 }

@@ -27,12 +27,15 @@ import (
 const crontabs = "../../fixtures/definitions/reference.yaml"
 
 // TestMain makes this executable a webhook program too: "webhook PORT CERTS", or "fragile PORT CERTS" for one that ends when it meets an
-// object with the name bad.
+// object with the name bad, or with that of an object that is read from an API server.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && (os.Args[1] == "webhook" || os.Args[1] == "fragile") {
 		handler := webhook.Handler()
 		if os.Args[1] == "fragile" {
-			handler = breaking([]string{"bad"}, func(http.ResponseWriter) { os.Exit(3) }) //nolint:forbidigo // this is a process of its own
+			handler = breaking([]string{"bad", "read-every-version-v1beta1-3"}, func(http.ResponseWriter) {
+				println("bad came")
+				os.Exit(3) //nolint:forbidigo // this is a process of its own
+			})
 		}
 		certs := os.Args[3]
 		err := http.ListenAndServeTLS("127.0.0.1:"+os.Args[2], filepath.Join(certs, "tls.crt"), filepath.Join(certs, "tls.key"), handler)

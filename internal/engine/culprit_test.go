@@ -50,22 +50,59 @@ func TestCulprits(t *testing.T) {
 	}
 }
 
-// TestLastWords has a program end over a sample: the finding names what it was asked to convert.
+// TestLastWords has a program end over a sample: it is started again, so the finding names what it was asked to convert and how it ended, the
+// other requirements are judged, and the report says how often it ended.
 func TestLastWords(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := put(t, "{apiVersion: example.com/v1, kind: CronTab, metadata: {name: bad}, host: localhost, port: \"1234\"}")
+	const sample = "{apiVersion: example.com/v1, kind: CronTab, metadata: {name: %s}, host: localhost, port: \"1234\"}\n---\n"
+	file := put(t, fmt.Sprintf(sample, "good")+fmt.Sprintf(sample, "bad"))
 	c := config.Config{
-		Filter: []string{string(requirement.WebhookResponseUID)}, CRDs: []string{crontabs}, Samples: []string{file},
+		Filter: []string{"webhook.response", "webhook.conversion.round-trip"}, CRDs: []string{crontabs}, Samples: []string{file},
 		Webhook: config.Webhook{Command: &config.Command{Args: []string{self, "fragile", "{port}", "{certs}"}}},
 	}
-	failed := checked(t, Description{Config: c}).With(requirement.Failed)
-	want := fmt.Sprintf("expected it to answer when it was asked to convert sample \"bad\" (%s), but ", file)
-	if len(failed) != 1 || !strings.HasPrefix(failed[0].Reason, want) {
+	report := checked(t, Description{Config: c})
+	failed := report.With(requirement.Failed)
+	want := fmt.Sprintf("sample \"bad\" (%s): v1 -> ", file)
+	if len(failed) != 1 || !strings.HasPrefix(failed[0].Reason, want) || !strings.Contains(failed[0].Reason, "it exited: exit status 3; its last output:\nbad came") {
 		t.Errorf("failed: %+v, want one that begins with %s", failed, want)
+	}
+	if !strings.Contains(strings.Join(report.Notes, "\n"), " times and was started again. The first time: webhook program ") {
+		t.Errorf("notes: %q", report.Notes)
+	}
+	if report.Error != "" {
+		t.Error(report.Error)
+	}
+}
+
+// TestEndsForAnAPIServer has a program end when an API server asks it for an object: that is found where the object was read, and whatever else
+// clients do is judged, because the program is started again and the requests that it could not answer are sent again.
+func TestEndsForAnAPIServer(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: a chapter on an API server, and a program that is started several times")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := Description{Config: config.Config{
+		Filter: []string{"resource"}, CRDs: []string{crontabs}, Cluster: config.Embedded, Generate: config.Generate{Objects: 3, Seed: 5},
+		Webhook: config.Webhook{Command: &config.Command{Args: []string{self, "fragile", "{port}", "{certs}"}}},
+	}}.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := plan.Run(t.Context(), quiet{}, nil)
+	failed := report.With(requirement.Failed, requirement.Errored)
+	if len(failed) != 1 || failed[0].ID != requirement.ResourceReadEveryVersion || strings.Contains(failed[0].Reason, "connection refused") {
+		t.Errorf("failed: %+v", failed)
+	}
+	if passed := len(report.With(requirement.Passed)); passed < 10 || report.Error != "" {
+		t.Errorf("%d passed; %s", passed, report.Error)
 	}
 }
 

@@ -29,6 +29,9 @@ func (s *session) with(ctx context.Context, kind corpus.Corpus, use func(*wire.C
 		return err
 	}
 	defer client.Close()
+	if err = s.runs(ctx); err != nil {
+		return err
+	}
 	if err = s.reach(ctx, client); err != nil {
 		return err
 	}
@@ -121,7 +124,7 @@ func (s *session) subject(client *wire.Client, kind corpus.Corpus) *suites.Subje
 		objects = -1
 	}
 	return &suites.Subject{
-		Client: client, Corpus: kind, Objects: objects, Budget: s.want.Generate.TimeBudget.Duration, Alive: s.hook.Alive, Installed: s.usesKubeconfig() || s.hook.installed, Reference: s.hook.client,
+		Client: client, Corpus: kind, Objects: objects, Budget: s.want.Generate.TimeBudget.Duration, Alive: s.hook.Alive, Revive: s.revive(), Installed: s.usesKubeconfig() || s.hook.installed, Reference: s.hook.client,
 		Lossy: func(from, through, path string) (string, bool) {
 			for _, l := range s.want.Lossy {
 				if l.Matches(kind.Group, kind.Kind, from, through, path) {

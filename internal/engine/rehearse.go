@@ -307,7 +307,7 @@ func (p *RehearsalPlan) oldBuild(i int) (rehearsal.Build, error) {
 }
 
 func (p *RehearsalPlan) programBuild(c config.Command) (rehearsal.Build, error) {
-	build := programBuild{subject.Command{
+	build := programBuild{command: subject.Command{
 		Args: c.Args, Env: c.Env, Dir: p.want.Path(c.Dir), Path: c.Path, ServerName: c.ServerName, ReadyTimeout: c.ReadyTimeout.Duration,
 	}}
 	return build, cmp.Or(build.command.Validate(), movable(build.command))

@@ -41,6 +41,7 @@ type session struct {
 	pods     Pods
 	unknown  []string // the definitions of whose objects the webhook converts none
 	limit    limit
+	crashes  crashes // of the webhook under test
 }
 
 func (p *Plan) begin(progress Progress, log io.Writer) *session {
@@ -234,6 +235,7 @@ func (s *session) specs(ctx context.Context) (err error) {
 	if len(s.unknown) == len(s.kinds) {
 		return errUnknownKinds
 	}
+	s.noteCrashes()
 	s.reviseAll(s.report)
 	if len(s.report.With(requirement.Failed, requirement.Errored)) > 0 {
 		s.collect(context.WithoutCancel(ctx), "")

@@ -48,6 +48,7 @@ type Process struct {
 	ask        sync.Once
 	exited     chan struct{} // see Exited
 	stopped    bool          // whether it was asked to stop before it exited; set before exited is closed
+	ended      time.Time     // see EndedAt; set before exited is closed
 	err        error         // see Err; set before exited is closed
 }
 
@@ -144,12 +145,13 @@ func (p *Process) connect(o Options) (theirs []*os.File, err error) {
 func (p *Process) watch() {
 	defer close(p.exited)
 	p.err = p.command.Wait()
+	p.ended = time.Now()
 	p.stopped = p.isAsked()
 	ticks := time.NewTicker(200 * time.Millisecond)
 	defer ticks.Stop()
 	for p.background && p.err == nil && p.tree.alive() {
 		<-ticks.C
-		p.stopped = p.isAsked()
+		p.stopped, p.ended = p.isAsked(), time.Now()
 	}
 	copied := make(chan struct{})
 	go func() {
@@ -195,6 +197,9 @@ func (p *Process) Ended() bool {
 		return false
 	}
 }
+
+// EndedAt is when the process ended. It must have ended.
+func (p *Process) EndedAt() time.Time { return p.ended }
 
 // Crashed reports whether the process has ended by itself.
 func (p *Process) Crashed() bool { return p.Ended() && !p.stopped }

@@ -12,19 +12,23 @@ import (
 // keptBytes is how much a Tail returns at most.
 const keptBytes = 64 << 10
 
-// Tail keeps the last 64 KiB of what a process writes, and passes everything on. It is safe for concurrent use.
+// Tail keeps the last 64 KiB of what a process writes and the beginning of its crash, and passes everything on. It is safe for concurrent
+// use.
 type Tail struct {
 	Next io.Writer // gets everything too, unless it is nil or has failed
 
 	mu   sync.Mutex
 	kept []byte
 	cut  bool // whether something before kept was dropped
+
+	crash crash
 }
 
 // Write never fails, so that the program never waits.
 func (t *Tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.crash.note(p)
 	t.kept = append(t.kept, p...)
 	if len(t.kept) > 2*keptBytes {
 		t.kept = append(t.kept[:0], t.kept[len(t.kept)-keptBytes:]...)

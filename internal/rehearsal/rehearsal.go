@@ -63,6 +63,9 @@ type Webhook struct {
 	Alive    func() error                 // why it no longer runs; nil if that is not known
 	Usage    func() (process.Usage, bool) // what it uses; nil if that is not known
 	Stop     func(context.Context) error
+
+	// Revive starts it again if it has ended, and returns how it did, and whether that was before a time. It is nil if nothing starts it again.
+	Revive func(ctx context.Context, since time.Time) (ended error, before bool)
 }
 
 // Way is how definitions are installed.

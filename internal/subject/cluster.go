@@ -57,14 +57,19 @@ func (p *Process) cause(output string) string {
 	return ""
 }
 
-// lastWords is what the program said at its end, for errors: what it lacked, if that is known, or else its last lines.
+// lastWords is what the program said at its end, for errors: what it lacked, if that is known, the beginning of its crash, or else its last
+// lines.
 func (p *Process) lastWords() string {
-	text := p.output.Text(shownLines)
+	output := p.written()
+	text := output.Text(shownLines)
 	if strings.TrimSpace(text) == "" {
 		return "it wrote nothing"
 	}
 	if cause := p.cause(text); cause != "" {
 		return cause
+	}
+	if crash := output.Crash(); crash != "" {
+		return crash
 	}
 	return "its last output:\n" + text
 }

@@ -42,6 +42,7 @@ type Options struct {
 	Grace      time.Duration // between SIGTERM and SIGKILL; 0 for 5 s
 	Port       int           // to serve at; 0 for a free one, or FixedPort
 	Within     []string      // command that becomes the program, which is put behind it; empty for none
+	Restarts   int           // how often Revive starts it again at most
 
 	// Certificates are what the program serves. If it is nil, Start issues them and Stop removes them.
 	Certificates *Certificates

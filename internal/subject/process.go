@@ -43,8 +43,13 @@ type Process struct {
 	folder string // with the certificates, to be removed; empty if they are the caller's
 	alone  string // folder with the kubeconfig that names no cluster, to be removed; empty if the run has one
 	grace  time.Duration
+	again  again
+
+	mu     sync.Mutex // for what follows, which is another once it was started again
 	child  *process.Process
 	output *process.Tail
+	times  int   // it was started again
+	vain   error // why it could not be started again; nothing is tried after that
 
 	stop    sync.Once
 	stopErr error
@@ -66,7 +71,7 @@ func Start(ctx context.Context, c Command, o Options) (*Process, error) {
 }
 
 func start(ctx context.Context, c Command, o Options) (*Process, error) {
-	p := &Process{name: c.name(), where: "{port}", grace: cmp.Or(o.Grace, defaultGrace), output: &process.Tail{Next: o.Output}}
+	p := &Process{name: c.name(), where: "{port}", grace: cmp.Or(o.Grace, defaultGrace), again: again{most: o.Restarts}}
 	if !c.Uses("port") {
 		p.where = fmt.Sprintf("port %d, since it is given no {port}", cmp.Or(o.Port, FixedPort))
 	}
@@ -97,12 +102,16 @@ func start(ctx context.Context, c Command, o Options) (*Process, error) {
 			return nil, errors.Join(err, p.remove())
 		}
 	}
-	if err := p.launch(ctx, c, o.Within, map[string]string{
-		"certs": certificates.Folder, "port": strconv.Itoa(port), "host": host4, "kubeconfig": o.Kubeconfig,
-	}); err != nil {
+	p.again.start = func(ctx context.Context) error {
+		return p.launch(ctx, c, o, map[string]string{
+			"certs": certificates.Folder, "port": strconv.Itoa(port), "host": host4, "kubeconfig": o.Kubeconfig,
+		})
+	}
+	p.again.await = func(ctx context.Context) error { return p.await(ctx, doors, cmp.Or(c.ReadyTimeout, defaultReady)) }
+	if err := p.again.start(ctx); err != nil {
 		return nil, errors.Join(err, p.remove())
 	}
-	if err := p.await(ctx, doors, cmp.Or(c.ReadyTimeout, defaultReady)); err != nil {
+	if err := p.again.await(ctx); err != nil {
 		stopErr := p.Stop(context.WithoutCancel(ctx))
 		switch {
 		case ctx.Err() != nil:
@@ -117,7 +126,7 @@ func start(ctx context.Context, c Command, o Options) (*Process, error) {
 }
 
 // launch starts the program.
-func (p *Process) launch(ctx context.Context, c Command, within []string, values map[string]string) error {
+func (p *Process) launch(ctx context.Context, c Command, o Options, values map[string]string) error {
 	expanded, err := c.expanded(func(text string) (string, error) {
 		return expand(text, func(name string) (string, error) { return values[name], nil })
 	})
@@ -128,34 +137,61 @@ func (p *Process) launch(ctx context.Context, c Command, within []string, values
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
-	words := slices.Concat(within, []string{program}, expanded.Args[1:])
+	words := slices.Concat(o.Within, []string{program}, expanded.Args[1:])
 	command := exec.CommandContext(context.WithoutCancel(ctx), words[0], words[1:]...)
 	command.Dir = c.Dir
 	command.Env = process.Environment(values["kubeconfig"])
 	for name, value := range expanded.Env {
 		command.Env = append(command.Env, name+"="+value)
 	}
-	command.Stdout, command.Stderr = p.output, p.output
-	if p.child, err = process.Start(command, process.Options{Background: true}); err != nil {
+	output := &process.Tail{Next: o.Output}
+	command.Stdout, command.Stderr = output, output
+	child, err := process.Start(command, process.Options{Background: true})
+	if err != nil {
 		return expanded.explain(err)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.child, p.output = child, output
 	return nil
 }
 
+// running is the program as it was started last.
+func (p *Process) running() *process.Process {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.child
+}
+
+// written is what it has written since.
+func (p *Process) written() *process.Tail {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.output
+}
+
 // Exited returns a channel that is closed when the program has ended, by itself or by Stop.
-func (p *Process) Exited() <-chan struct{} { return p.child.Exited() }
+func (p *Process) Exited() <-chan struct{} { return p.running().Exited() }
 
 // Err returns how the program ended, with its last output. It is nil while it runs, and when Stop ended it.
 func (p *Process) Err() error {
-	if !p.child.Crashed() {
+	p.mu.Lock()
+	child, times, vain := p.child, p.times, p.vain
+	p.mu.Unlock()
+	switch {
+	case vain != nil:
+		return vain
+	case !child.Crashed():
 		return nil
+	case times > 0 && times == p.again.most:
+		return fmt.Errorf("%s: it exited, as it had %d times before, and was not started again: %s; %s", p.name, times, child.State(), p.lastWords())
 	}
-	return fmt.Errorf("%s: it exited: %s; %s", p.name, p.child.State(), p.lastWords())
+	return fmt.Errorf("%s: it exited: %s; %s", p.name, child.State(), p.lastWords())
 }
 
-// Output returns the last 200 lines of what the program wrote, or 64 KiB if that is less, without what terminals interpret
+// Output returns the last 200 lines of what the program wrote since it was started last, or 64 KiB if that is less, without what terminals interpret
 // and with a replacement character for what is not UTF-8.
-func (p *Process) Output() string { return p.output.Text(keptLines) }
+func (p *Process) Output() string { return p.written().Text(keptLines) }
 
 // Stop ends the program and all that it started: by SIGTERM, and by SIGKILL when the grace period or the context is over. It
 // removes the certificates. It fails when something cannot be ended. It may be called more than once, and does its work once.
@@ -165,7 +201,7 @@ func (p *Process) Stop(ctx context.Context) error {
 }
 
 func (p *Process) halt(ctx context.Context) error {
-	err := p.child.Stop(ctx, p.grace)
+	err := p.running().Stop(ctx, p.grace)
 	if err == nil {
 		if door, connectErr := wire.Connect(p.Endpoint); connectErr == nil && escaped(context.WithoutCancel(ctx), door) {
 			err = errEscaped
@@ -181,18 +217,18 @@ func (p *Process) halt(ctx context.Context) error {
 func (p *Process) remove() error { return errors.Join(os.RemoveAll(p.folder), os.RemoveAll(p.alone)) }
 
 // Signal sends a signal to the program and all that it started, such as SIGSTOP and SIGCONT.
-func (p *Process) Signal(signal syscall.Signal) { p.child.Signal(signal) }
+func (p *Process) Signal(signal syscall.Signal) { p.running().Signal(signal) }
 
 // Usage returns what the program uses with all that it started, and false where that can't be found out.
-func (p *Process) Usage() (process.Usage, bool) { return p.child.Usage() }
+func (p *Process) Usage() (process.Usage, bool) { return p.running().Usage() }
 
 // Kill ends the program and all that it started at once. Stop is still to be called.
 func (p *Process) Kill() error {
-	if err := p.child.Kill(); err != nil {
+	if err := p.running().Kill(); err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
 	return nil
 }
 
 // ID is the ID of the program's process.
-func (p *Process) ID() int { return p.child.ID() }
+func (p *Process) ID() int { return p.running().ID() }

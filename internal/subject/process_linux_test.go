@@ -319,6 +319,66 @@ func TestEndsInTheMiddle(t *testing.T) {
 	}
 }
 
+// TestRevive has a program end, which is started again where it was as often as it may be: how it ended is known to all whose connection broke, and
+// whether that was before they asked.
+func TestRevive(t *testing.T) {
+	t.Parallel()
+	p := begin(t, command(t, "serve"), Options{Restarts: 2})
+	if ended, _ := p.Revive(t.Context(), time.Now()); ended != nil {
+		t.Errorf("it runs, and revived it says %v", ended)
+	}
+	const want = "it exited: exit status 3; its last output:\nasked to die"
+	for n := range 2 {
+		since := time.Now()
+		if _, err := ask(t, p.Endpoint, "/die", "3"); err == nil {
+			t.Fatal("it lives on")
+		}
+		for range 2 {
+			if ended, before := p.Revive(t.Context(), since); ended == nil || before || !strings.HasSuffix(ended.Error(), want) {
+				t.Errorf("%d: it ended: %v, before that: %t", n, ended, before)
+			}
+		}
+		if _, err := ask(t, p.Endpoint, "", ""); err != nil || p.Err() != nil {
+			t.Errorf("%d: it doesn't answer again: %v, %v", n, err, p.Err())
+		}
+	}
+	ask(t, p.Endpoint, "/die", "0")
+	<-p.Exited()
+	if ended, _ := p.Revive(t.Context(), time.Now()); ended != nil || p.Err() == nil || !strings.Contains(p.Err().Error(), "it exited, as it had 2 times before, and was not started again: exit status 0") {
+		t.Errorf("it ended: %v; then it says %v", ended, p.Err())
+	}
+}
+
+// TestReviveBefore has a program end before a request: that is not to blame.
+func TestReviveBefore(t *testing.T) {
+	t.Parallel()
+	p := begin(t, command(t, "serve"), Options{Restarts: 1})
+	ask(t, p.Endpoint, "/die", "3")
+	<-p.Exited()
+	if ended, before := p.Revive(t.Context(), time.Now()); ended == nil || !before {
+		t.Errorf("it ended: %v, before that: %t", ended, before)
+	}
+}
+
+// TestReviveInVain has a program end whose port is taken when it is to be started again.
+func TestReviveInVain(t *testing.T) {
+	t.Parallel()
+	c := command(t, "serve")
+	c.ReadyTimeout = 5 * time.Second
+	p := begin(t, c, Options{Restarts: 2})
+	ask(t, p.Endpoint, "/die", "3")
+	<-p.Exited()
+	address := strings.TrimSuffix(strings.TrimPrefix(p.Endpoint.URL, "https://"), "/convert")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", address)
+	if err != nil {
+		t.Skipf("the port is taken already: %v", err)
+	}
+	defer listener.Close()
+	if ended, _ := p.Revive(t.Context(), time.Now()); ended != nil || p.Err() == nil || !strings.Contains(p.Err().Error(), "asked to die; it could not be started again: ") {
+		t.Errorf("it ended: %v; then it says %v", ended, p.Err())
+	}
+}
+
 // TestFloods reads whatever the program writes, and keeps little.
 func TestFloods(t *testing.T) {
 	t.Parallel()

@@ -187,7 +187,7 @@ func (p *Process) tooLate(ctx context.Context, limit time.Duration, last error) 
 	}
 	select {
 	case <-p.Exited():
-		return fmt.Errorf("it exited before it responded: %s", p.child.State())
+		return fmt.Errorf("it exited before it responded: %s", p.running().State())
 	default:
 	}
 	if last == nil {

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/wire"
@@ -105,6 +106,12 @@ type Subject struct {
 
 	// Alive returns an error when the webhook is known to run no more, with what is known of it. It may be nil.
 	Alive func() error
+
+	// Revive starts the webhook again if it has ended, and returns how it did, and whether that was before a time; no error if it has not, or
+	// is not started again any more. It is nil unless the webhook is a program that the run has started.
+	Revive func(ctx context.Context, since time.Time) (ended error, before bool)
+
+	fatal map[string]contract.Response // see Fatal
 }
 
 // Env is what specs may use. It is built once and passed to the areas; specs read it and never change it.
@@ -189,6 +196,9 @@ func (e *Env) connect() error {
 	config := e.Cluster.Config()
 	config.WarningHandlerWithContext = collectWarnings{}
 	config.Wrap(e.unreachable.through)
+	if e.Subject != nil && e.Subject.Revive != nil {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &reviving{env: e, next: next} })
+	}
 	config.ContentConfig = rest.ContentConfig{ContentType: runtime.ContentTypeJSON, AcceptContentTypes: runtime.ContentTypeJSON}
 	clients, err := kube.Connect(config)
 	if err != nil {

@@ -52,6 +52,15 @@ func timedOut(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded)
 }
 
+// refusedError is that nothing listens where a webhook is to be.
+type refusedError struct{ at string }
+
+func (e refusedError) Error() string {
+	return fmt.Sprintf("webhook %s: connection refused; check that the webhook is running and listens on that port", e.at)
+}
+
+func (refusedError) Unwrap() error { return syscall.ECONNREFUSED }
+
 // explain turns the error of an exchange, which had so much time, into a sentence that says what to do.
 func (c *Client) explain(err error, redirectedTo string, limit time.Duration) error {
 	// The method and the URL that net/http puts in front say nothing new.
@@ -75,7 +84,7 @@ func (c *Client) explain(err error, redirectedTo string, limit time.Duration) er
 	case errors.As(err, &dns):
 		return fmt.Errorf("webhook %s: the host %s cannot be resolved; check the URL (%w)", at, dns.Name, dns)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("webhook %s: connection refused; check that the webhook is running and listens on that port", at)
+		return refusedError{at}
 	case errors.As(err, &record) || isPlainHTTP(err):
 		return fmt.Errorf("webhook %s: it does not use TLS on that port; API servers call webhooks only over https, so give it a certificate", at)
 	case strings.Contains(err.Error(), "relies on legacy Common Name"):

@@ -103,8 +103,13 @@ func (c *chapter) refused(ctx context.Context, pairs []corpus.Pair, objects []*u
 		if c.refusal(ctx, pair, objects...) == "" {
 			continue
 		}
+		before := c.env.Subject.Ends()
 		for i, object := range objects {
-			if causes[i] == "" {
+			switch few := c.env.Subject.Ends()-before >= suites.FewEnds; {
+			case causes[i] != "":
+			case few && i > 0:
+				causes[i] = c.refusal(ctx, pair, objects[i:]...) // the same for each
+			default:
 				causes[i] = c.refusal(ctx, pair, object)
 			}
 		}
@@ -122,7 +127,12 @@ func (c *chapter) ask(ctx context.Context, to string, objects ...*unstructured.U
 	}
 	body, err := request.Body()
 	c.env.Require(err, "building a request")
-	return request, c.env.Subject.Client.Send(ctx, body)
+	if fatal := c.env.Subject.Fatal(to, objects); fatal != nil {
+		return request, *fatal
+	}
+	response := c.env.Subject.Ask(ctx, func(ctx context.Context) contract.Response { return c.env.Subject.Client.Send(ctx, body) })
+	c.env.Subject.Note(to, objects, response)
+	return request, response
 }
 
 // refusal says why the webhook does not convert objects that it is asked for at once; empty if it does.

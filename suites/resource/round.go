@@ -75,6 +75,9 @@ func (c *chapter) it(id requirement.ID, text string, body func(ctx SpecContext, 
 		if c.silent != "" {
 			Skip(c.silent)
 		}
+		if gone := c.env.Subject.Gone(); gone != nil {
+			Skip(fmt.Sprintf("cannot be judged: %v", gone))
+		}
 		r := c.round(id, crd, crd.StorageVersion(ctx), ctx, body)
 		body(ctx, r)
 		if r.generated = r.addsGenerated(); r.generated {

@@ -67,9 +67,11 @@ func (p *prober) pool(ctx context.Context, version string) *pool {
 	before := p.late
 	within, cancel := p.withinBudget(ctx)
 	defer cancel()
+	p.hasty = true
 	adapted := one.generator.Learn(within, one.size, func(_ context.Context, objects []*unstructured.Unstructured) []string {
 		return p.causes(ctx, version, objects)
 	})
+	p.hasty = false
 	rejections := adapted.Rejections
 	one.objects, one.dropped, one.cut = adapted.Objects, adapted.Dropped, adapted.Cut || within.Err() != nil
 	if p.late != before { // nothing was asked after that, so there is nothing to learn but that
@@ -139,8 +141,9 @@ func (p *prober) shrink(ctx context.Context, version string, object *unstructure
 	}
 	within, cancel := p.withinBudget(ctx)
 	defer cancel()
+	before := p.env.Subject.Ends()
 	schema.Shrink(within, object, func(_ context.Context, candidate *unstructured.Unstructured) bool {
-		return within.Err() == nil && does(ctx, candidate)
+		return within.Err() == nil && p.env.Subject.Ends()-before < mostFatal && does(ctx, candidate)
 	})
 }
 
@@ -345,7 +348,11 @@ func (p *prober) answers(ctx context.Context, pair corpus.Pair, objects []*unstr
 			outcomes[i].x = x
 		}
 	default:
+		before := p.env.Subject.Ends()
 		for i, object := range objects {
+			if p.hasty && p.env.Subject.Ends()-before >= suites.FewEnds {
+				return slices.Concat(outcomes[:i], p.alike(ctx, pair, objects[i:]))
+			}
 			outcomes[i] = p.answers(ctx, pair, []*unstructured.Unstructured{object})[0]
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,6 +35,7 @@ type prober struct {
 	exhausted bool                   // whether Spent was called: the time budget is used up
 	silent    *contract.Response     // the response to the samples when it did not come in time, see notice
 	late      *lateness              // see convert
+	hasty     bool                   // whether it is enough to know a few of the objects that it ends over, see alike
 	ended     error                  // what is known of a webhook that ended while it was asked, see send
 	speaks    string                 // see spoken
 	firsts    map[string]exchange    // by review version, see first
@@ -86,7 +88,13 @@ func (p *prober) ask(ctx context.Context, reviewVersion string, pair corpus.Pair
 	request := p.request(reviewVersion, pair.To, objects...)
 	body, err := request.Body()
 	p.env.Require(err, "building a request")
-	x := p.send(ctx, fmt.Sprintf("%s in ConversionReview %s", pair, reviewVersion), request, body)
+	x := exchange{what: fmt.Sprintf("%s in ConversionReview %s", pair, reviewVersion), request: request, body: body}
+	if fatal := p.env.Subject.Fatal(pair.To, objects); fatal != nil {
+		x.response = *fatal
+	} else {
+		x = p.send(ctx, x.what, request, body)
+		p.env.Subject.Note(pair.To, objects, x.response)
+	}
 	x.to = pair.To
 	x.judgement = request.Judge(x.response)
 	p.shorten(&x)
@@ -170,11 +178,15 @@ func (p *prober) reach(ctx context.Context, x *exchange, send func(context.Conte
 		Skip(fmt.Sprintf("cannot be judged while %v", p.ended))
 	}
 	p.secured(ctx)
-	x.response = send(ctx)
+	x.response = p.env.Subject.Ask(ctx, send)
 	if x.response.Interrupted { // then it says nothing about the webhook
 		p.env.Require(x.response.Err, "asking the webhook")
 	}
-	if x.response.Err != nil && !x.response.TimedOut {
+	if x.response.Err != nil && !x.response.TimedOut && !suites.Ended(x.response) {
+		if gone := p.env.Subject.Gone(); gone != nil && errors.Is(x.response.Err, syscall.ECONNREFUSED) { // over another request
+			p.ended = gone
+			Skip(fmt.Sprintf("cannot be judged: %v", gone))
+		}
 		if err := p.end(ctx); err != nil {
 			running, _ := suites.LabelledBy(CurrentSpecReport().LeafNodeLabels)
 			p.ended = fmt.Errorf("%s fails: %w", running, err)
