@@ -25,15 +25,14 @@ type Cause struct {
 	about      []string // subjects, also the one without a name
 	field      string
 	effects    []string // of the field
+	instead    []string // what versions have of another type, such as "v1 has spec.config as a string"
+	namesakes  []string // fields of the same name, in other places, to which the same happens, and this one
 	below      int      // fields below it that were exercised and lost, if it stands for all of them
 	undone     []string // fields whose edits an annotation undoes, if that is the cause
 	kept       bool
 	made       bool // the content is made up
 	severalFor bool // the report has several subjects
 }
-
-// madeUp begins what specs say of content that neither a schema nor a sample has.
-const madeUp = "(made up: "
 
 // Causes returns the causes of all problems: what looks like a bug first, then losses of fields that the other version does not have,
 // then what could not be judged, and what happens to made-up content last; of each those first that break most requirements of most
@@ -51,31 +50,31 @@ func Causes(r *reports.Report) []Cause {
 			findings = []reports.FieldFinding{{Message: Brief(result)}}
 		}
 		for _, f := range findings {
-			key := fmt.Sprintf("%q %t %t", f.Field, f.Meant(), strings.Contains(f.Message, madeUp))
+			key := fmt.Sprintf("%q %t %t", f.Field, f.Meant(), f.MadeUp)
 			switch {
 			case result.Verdict == requirement.Errored:
 				key = f.Message
 			case f.Field == "":
 				key = string(result.ID)
-			case byAnnotation(f):
+			case f.Annotation:
 				key = "annotation " + string(result.ID)
 			}
 			c := known[key]
 			if c == nil {
 				c = &Cause{
 					Verdict: result.Verdict, Example: brief(f.Message), First: result, field: f.Field, kept: f.Kept,
-					made: strings.Contains(f.Message, madeUp), severalFor: several,
+					made: f.MadeUp, severalFor: several,
 				}
 				known[key] = c
 				causes = append(causes, c)
 			}
 			c.add(f, result)
-			if byAnnotation(f) {
+			if f.Annotation {
 				put(&c.undone, f.Field)
 			}
 		}
 	}
-	causes = combine(r, causes)
+	causes = namesakes(combine(r, causes))
 	slices.SortStableFunc(causes, func(a, b *Cause) int {
 		return cmp.Or(a.rank()-b.rank(), len(b.Requirements)-len(a.Requirements), len(b.Subjects)-len(a.Subjects))
 	})
@@ -85,11 +84,6 @@ func Causes(r *reports.Report) []Cause {
 		all = append(all, *c)
 	}
 	return all
-}
-
-// byAnnotation reports whether a spec has found that what the webhook keeps in an annotation undoes an edit.
-func byAnnotation(f reports.FieldFinding) bool {
-	return strings.HasSuffix(f.Message, ", restored from an annotation") || strings.HasSuffix(f.Message, ", because of an annotation")
 }
 
 // put adds texts to a list that does not have them yet.
@@ -117,6 +111,9 @@ func (c *Cause) add(f reports.FieldFinding, result reports.Result) {
 	if f.Meant() {
 		put(&c.Lacking, f.To)
 	}
+	if f.Instead != "" {
+		put(&c.instead, f.To+" has "+f.Instead)
+	}
 }
 
 // take adds what another cause has.
@@ -126,6 +123,7 @@ func (c *Cause) take(other *Cause) {
 	put(&c.effects, other.effects...)
 	put(&c.Pairs, other.Pairs...)
 	put(&c.Lacking, other.Lacking...)
+	put(&c.instead, other.instead...)
 	for _, subject := range other.about {
 		if !slices.Contains(c.about, subject) {
 			c.about = append(c.about, subject)
@@ -165,13 +163,18 @@ func (c *Cause) what() string {
 	if len(is) > 0 {
 		does = append(does, "is "+strings.Join(is, " or "))
 	}
-	text := visible.Text(c.field) + " " + strings.Join(does, " or ")
+	text := c.name() + " " + strings.Join(does, " or ")
+	if len(c.namesakes) > 0 {
+		text += " " + c.inFields()
+	}
 	if c.below > 0 {
 		text += fmt.Sprintf(" with all of the %d fields below it that were exercised", c.below)
 	}
 	switch {
 	case c.made:
 		return text + ": its content is made up, since no schema says what is there"
+	case len(c.instead) > 0:
+		return text + ": " + listed(c.instead)
 	case len(c.Lacking) == 1:
 		return text + ": " + c.Lacking[0] + " has no field of that name"
 	case len(c.Lacking) > 1:

@@ -71,11 +71,13 @@ func TestOneCauseIsOne(t *testing.T) {
 	}
 	undone := func(field, how string) reports.FieldFinding {
 		f := of(field, "changed")
-		f.Message = "it was edited, " + how + " an annotation"
+		f.Message, f.Annotation = "it was edited, "+how+" an annotation", true
 		return f
 	}
 	made := of("spec.made", "lost")
-	made.Message += " (made up: nobody knows what is there)"
+	made.MadeUp = true
+	text := lacking("spec.text.mode")
+	text.Instead = "spec.text as a string"
 	back := of("spec.list[*].name", "changed")
 	back.From, back.To = "v2", "v1"
 	covered := func(never ...string) *reports.Webhook {
@@ -100,6 +102,12 @@ func TestOneCauseIsOne(t *testing.T) {
 		"a name that begins alike": {nil, []reports.FieldFinding{of("spec.list", "lost"), of("spec.lists", "lost")}, []string{"spec.list is lost, though both versions have it", "spec.lists is lost, though both versions have it"}},
 		"another effect":           {nil, []reports.FieldFinding{of("spec.list", "lost"), of("spec.list[*].a", "added")}, []string{"spec.list is lost, though both versions have it", "spec.list[*].a is added"}},
 		"one annotation":           {nil, []reports.FieldFinding{of("spec.a.b", "added"), undone("spec.a", "because of"), undone("spec.c", "restored from"), of("spec.ab", "lost")}, []string{"edits of spec.a and 1 more are undone by what the webhook keeps in an annotation", "spec.ab is lost, though both versions have it"}},
+		"words of a note":          {nil, []reports.FieldFinding{{Field: "spec.a", Effect: "changed", From: "v1", To: "v2", Message: "it is made up: (made up: no), restored from an annotation"}}, []string{"spec.a is changed"}},
+		"another type":             {nil, []reports.FieldFinding{text}, []string{"spec.text.mode is lost: v2 has spec.text as a string"}},
+		"one name": {nil, []reports.FieldFinding{lacking("spec.a.uid"), lacking("spec.b[*].uid"), lacking("spec.c.uid"), lacking("spec.d.uid"), of("spec.e.uid", "changed"), lacking("uid")}, []string{
+			"spec.e.uid is changed", "uid is lost in 5 fields, spec.a.uid, spec.b[*].uid and 3 more: v2 has no field of that name",
+		}},
+		"one name twice":           {nil, []reports.FieldFinding{lacking("spec.a.uid"), lacking("spec.c.uid")}, []string{"spec.a.uid is lost: v2 has no field of that name", "spec.c.uid is lost: v2 has no field of that name"}},
 		"made-up content":          {nil, []reports.FieldFinding{made, lacking("spec.a")}, []string{"spec.a is lost: v2 has no field of that name", "spec.made is lost: its content is made up, since no schema says what is there"}},
 		"all below spec":           {covered(), []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c"), lacking("spec.b.d[*].e")}, []string{"spec is lost with all of the 3 fields below it that were exercised: v2 has no field of that name"}},
 		"all below spec.b":         {covered(), []reports.FieldFinding{lacking("spec.b.c"), lacking("spec.b.d")}, []string{"spec.b is lost with all of the 2 fields below it that were exercised: v2 has no field of that name"}},

@@ -29,7 +29,7 @@ func (r *round) findings(ctx context.Context, lost []loss) []reports.FieldFindin
 // finding is what happened to one field: if it is lost, by way of each version by which nothing of it comes back.
 func (r *round) finding(ctx context.Context, l loss) []reports.FieldFinding {
 	schema := r.definition.Schema(l.version)
-	found := reports.FieldFinding{Field: schema.Pattern(l.Path), Effect: schema.Effect(l.Loss), From: l.version, To: r.storage, Message: l.String()}
+	found := reports.FieldFinding{Field: schema.Pattern(l.Path), Effect: schema.Effect(l.Loss), From: l.version, To: r.storage, Message: l.String(), MadeUp: l.MadeUp}
 	var findings []reports.FieldFinding
 	for _, other := range r.definition.Versions() {
 		if other == l.version {
@@ -39,6 +39,9 @@ func (r *round) finding(ctx context.Context, l loss) []reports.FieldFinding {
 			found.To = other
 		}
 		lacks := r.definition.Schema(other).Lacks(l.Path)
+		if found.Effect == "lost" && found.To == other {
+			found.Instead = r.definition.Schema(other).Instead(schema, l.Path)
+		}
 		if found.Effect != "lost" || lacks == "" {
 			continue
 		}
@@ -48,6 +51,7 @@ func (r *round) finding(ctx context.Context, l loss) []reports.FieldFinding {
 			continue
 		}
 		lacking := found
+		lacking.Instead = r.definition.Schema(other).Instead(schema, l.Path)
 		lacking.Field, lacking.To, lacking.Lacking, lacking.Kept = schema.Pattern(place), other, true, false
 		findings = append(findings, lacking)
 	}

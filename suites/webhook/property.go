@@ -53,6 +53,7 @@ type effect struct {
 	lacks string // the part of the path that the other version has no field for, if it is lost; empty if it has all
 	kept  bool   // other values of the field come back
 	dull  bool   // the value says little: 0, false, or empty
+	noted bool   // an annotation undoes an edit of the field
 	where string // what reports name in place of the path, if that names several
 }
 
@@ -227,7 +228,10 @@ func (p *prober) reported(ctx context.Context, what property, all []found) []rep
 			pair = reverse(pair)
 		}
 		schema := p.schemaOf(pair.From)
-		r := reports.FieldFinding{Field: schema.Pattern(cmp.Or(f.effect.where, f.path)), Effect: f.effect.sort, From: pair.From, To: pair.To, Lacking: f.effect.lacks != "", Kept: f.effect.kept, Message: f.line()}
+		r := reports.FieldFinding{Field: schema.Pattern(cmp.Or(f.effect.where, f.path)), Effect: f.effect.sort, From: pair.From, To: pair.To, Lacking: f.effect.lacks != "", Kept: f.effect.kept, Message: f.line(), MadeUp: f.madeUp, Annotation: f.effect.noted}
+		if f.effect.sort == "lost" {
+			r.Instead = p.schemaOf(pair.To).Instead(schema, f.path)
+		}
 		if r.Meant() {
 			whole := p.lostWhole(ctx, f)
 			r.Field, r.Kept = schema.Pattern(cmp.Or(whole, f.path)), whole == ""
@@ -242,9 +246,15 @@ func (p *prober) reported(ctx context.Context, what property, all []found) []rep
 	return findings
 }
 
-// alone returns the same finding for an object that is asked for alone, and whether it has it.
+// alone returns the same finding for an object that is asked for alone, and whether it has it. One that is not answered in time shows nothing
+// else, and neither does what is not asked for after that.
 func (p *prober) alone(ctx context.Context, what property, f found, object *unstructured.Unstructured) (found, bool) {
-	for _, one := range what.check(ctx, f.pair, []*unstructured.Unstructured{object}) {
+	late := p.late
+	findings := what.check(ctx, f.pair, []*unstructured.Unstructured{object})
+	if p.late != late {
+		return f, false
+	}
+	for _, one := range findings {
 		again := p.newFound(one, f.pair, object)
 		if one.place() == f.place() && p.env.Severity(one.part) == p.env.Severity(f.part) && p.rank(again) <= p.rank(f) {
 			return again, true

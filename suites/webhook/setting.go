@@ -56,7 +56,7 @@ func (p *prober) dropped(ctx context.Context, pair corpus.Pair, objects []*unstr
 		set, _ := corpus.Value(e.object.Object, e.path)
 		message := corpus.Loss{Path: e.path, Before: set}.String() + ", because of an annotation"
 		way := fmt.Sprintf("%s, set there -> %s -> %s", pair, pair.From, pair.To)
-		findings = append(findings, finding{e.origin, way, p.schemaOf(other.From).Place(e.path), message, none, *x, effect{sort: "lost", kept: true}})
+		findings = append(findings, finding{e.origin, way, p.schemaOf(other.From).Place(e.path), message, none, *x, effect{sort: "lost", kept: true, noted: true}})
 	}
 	return findings
 }

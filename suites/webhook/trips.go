@@ -96,7 +96,7 @@ func (p *prober) keptOf(objects func(ctx context.Context, version string) []*uns
 			case p.oneWay(pair) && t.there.object != nil:
 				p.came++
 				for _, l := range forth(ctx, i, t) {
-					if f := (finding{i, pair.String(), p.schemaOf(pair.From).Place(l.Path), l.String() + p.lacks(pair.To, l.Path), partOf(l), t.there.x, p.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
+					if f := (finding{i, pair.String(), p.schemaOf(pair.From).Place(l.Path), l.String() + p.lacks(pair, l.Path), partOf(l), t.there.x, p.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
 						findings = append(findings, f)
 					}
 				}
@@ -112,7 +112,7 @@ func (p *prober) keptOf(objects func(ctx context.Context, version string) []*uns
 			default:
 				p.came++
 				for _, l := range p.lost(pair, objects[i].Object, t.back.object) {
-					if f := (finding{i, way, p.schemaOf(pair.From).Place(l.Path), l.String() + p.lacks(pair.To, l.Path), partOf(l), t.back.x, p.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
+					if f := (finding{i, way, p.schemaOf(pair.From).Place(l.Path), l.String() + p.lacks(pair, l.Path), partOf(l), t.back.x, p.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
 						findings = append(findings, f)
 					}
 				}
@@ -144,12 +144,17 @@ func (p *prober) isStored(version string) bool {
 	return d != nil && kube.StorageVersion(d.CRD) == version
 }
 
-// lacks says that a version has no field for a loss, which may be meant then; empty if it has one.
-func (p *prober) lacks(version, path string) string {
-	if schema := p.schemaOf(version); schema == nil || schema.Has(path) {
+// lacks says that the second version of a pair has no field for a loss, which may be meant then, or has one of another type; empty if it has
+// the same.
+func (p *prober) lacks(pair corpus.Pair, path string) string {
+	schema := p.schemaOf(pair.To)
+	if instead := schema.Instead(p.schemaOf(pair.From), path); instead != "" {
+		return fmt.Sprintf(" (%s has %s)", pair.To, instead)
+	}
+	if schema == nil || schema.Has(path) {
 		return ""
 	}
-	return fmt.Sprintf(" (%s has no field of that name)", version)
+	return fmt.Sprintf(" (%s has no field of that name)", pair.To)
 }
 
 // declared reports whether the user said that a conversion loses what is at a path.
