@@ -107,13 +107,13 @@ func TestOneCauseIsOne(t *testing.T) {
 		"one name": {nil, []reports.FieldFinding{lacking("spec.a.uid"), lacking("spec.b[*].uid"), lacking("spec.c.uid"), lacking("spec.d.uid"), of("spec.e.uid", "changed"), lacking("uid")}, []string{
 			"spec.e.uid is changed", "uid is lost in 5 fields, spec.a.uid, spec.b[*].uid and 3 more: v2 has no field of that name",
 		}},
-		"one name twice":           {nil, []reports.FieldFinding{lacking("spec.a.uid"), lacking("spec.c.uid")}, []string{"spec.a.uid is lost: v2 has no field of that name", "spec.c.uid is lost: v2 has no field of that name"}},
-		"made-up content":          {nil, []reports.FieldFinding{made, lacking("spec.a")}, []string{"spec.a is lost: v2 has no field of that name", "spec.made is lost: its content is made up, since no schema says what is there"}},
-		"all below spec":           {covered(), []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c"), lacking("spec.b.d[*].e")}, []string{"spec is lost with all of the 3 fields below it that were exercised: v2 has no field of that name"}},
-		"all below spec.b":         {covered(), []reports.FieldFinding{lacking("spec.b.c"), lacking("spec.b.d")}, []string{"spec.b is lost with all of the 2 fields below it that were exercised: v2 has no field of that name"}},
-		"one that is exercised":    {covered("spec.b.d[*].e", "spec.b.d[*]"), []reports.FieldFinding{lacking("spec.b.c")}, []string{"spec.b.c is lost: v2 has no field of that name"}},
-		"some below spec":          {covered(), []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c")}, []string{"spec.a is lost: v2 has no field of that name", "spec.b.c is lost: v2 has no field of that name"}},
-		"not known":                {&reports.Webhook{}, []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c"), lacking("spec.b.d[*].e")}, []string{"spec.a is lost: v2 has no field of that name", "spec.b.c is lost: v2 has no field of that name", "spec.b.d[*].e is lost: v2 has no field of that name"}},
+		"one name twice":        {nil, []reports.FieldFinding{lacking("spec.a.uid"), lacking("spec.c.uid")}, []string{"spec.a.uid is lost: v2 has no field of that name", "spec.c.uid is lost: v2 has no field of that name"}},
+		"made-up content":       {nil, []reports.FieldFinding{made, lacking("spec.a")}, []string{"spec.a is lost: v2 has no field of that name", "spec.made is lost: its content is made up, since no schema says what is there"}},
+		"all below spec":        {covered(), []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c"), lacking("spec.b.d[*].e")}, []string{"spec is lost with all of the 3 fields below it that were exercised: v2 has no field of that name"}},
+		"all below spec.b":      {covered(), []reports.FieldFinding{lacking("spec.b.c"), lacking("spec.b.d")}, []string{"spec.b is lost with all of the 2 fields below it that were exercised: v2 has no field of that name"}},
+		"one that is exercised": {covered("spec.b.d[*].e", "spec.b.d[*]"), []reports.FieldFinding{lacking("spec.b.c")}, []string{"spec.b.c is lost: v2 has no field of that name"}},
+		"some below spec":       {covered(), []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c")}, []string{"spec.a is lost: v2 has no field of that name", "spec.b.c is lost: v2 has no field of that name"}},
+		"not known":             {&reports.Webhook{}, []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c"), lacking("spec.b.d[*].e")}, []string{"spec.a is lost: v2 has no field of that name", "spec.b.c is lost: v2 has no field of that name", "spec.b.d[*].e is lost: v2 has no field of that name"}},
 	} {
 		r := &reports.Report{Webhook: test.webhook, Results: []reports.Result{{Requirement: requirement.Requirement{ID: "area.trip.back"}, Verdict: requirement.Failed, Findings: test.findings}}}
 		Conclude(r)

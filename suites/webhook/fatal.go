@@ -26,4 +26,3 @@ func (p *prober) alike(ctx context.Context, pair corpus.Pair, objects []*unstruc
 	}
 	return outcomes
 }
-

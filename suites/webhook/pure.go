@@ -141,9 +141,9 @@ func (p *prober) atOnce(ctx context.Context, before ...asked) [][]outcome {
 	responses := make([]contract.Response, parallel)
 	var running sync.WaitGroup
 	for n := range requests {
-		running.Go(func() { 
+		running.Go(func() {
 			responses[n] = p.env.Subject.Ask(ctx, func(ctx context.Context) contract.Response { return p.env.Subject.Client.Send(ctx, requests[n].body) })
-		 })
+		})
 	}
 	running.Wait()
 	outcomes := make([][]outcome, parallel)
