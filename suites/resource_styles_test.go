@@ -3,7 +3,6 @@ package suites_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"reflect"
@@ -15,13 +14,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/internal/test/subjects/program"
+	"github.com/crdconform/crdconform/internal/test/subjects/styles"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites/resource"
+	webhookarea "github.com/crdconform/crdconform/suites/webhook"
 )
 
 // plans is a definition whose oldest version sees a part of most fields of the newest, and whose second one a part of one. The placeholders
@@ -369,35 +370,42 @@ func (p planner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rewriting(func(from, to string, o map[string]any) {
 		p.rise(from, o)
 		p.descend(to, o)
-	})(w, r)
+	}).ServeHTTP(w, r)
 }
 
 // rewriting is a webhook that changes the objects of any definition, besides their apiVersion.
-func rewriting(change func(from, to string, o map[string]any)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { rewrite(w, r, change) }
+func rewriting(change func(from, to string, o map[string]any)) http.Handler {
+	return converting(func(from, to string, o map[string]any) error {
+		change(from, to, o)
+		return nil
+	})
 }
 
-func rewrite(w http.ResponseWriter, r *http.Request, change func(from, to string, o map[string]any)) {
-	body, err := io.ReadAll(r.Body)
-	request, err2 := contract.ParseRequest(body)
-	if err != nil || err2 != nil {
-		http.Error(w, "malformed", http.StatusBadRequest)
-		return
-	}
-	var converted []any
-	for _, raw := range request.Objects {
-		object := plain(raw).(map[string]any)
-		from, to := version(object["apiVersion"]), version(request.DesiredAPIVersion)
-		if from != to {
-			change(from, to, object)
+// converting is rewriting for what may fail. It refuses versions that no definition here has.
+func converting(change func(from, to string, o map[string]any) error) http.Handler {
+	known := []string{"v1alpha1", "v1beta1", "v1", "v2"}
+	return program.Handler(func(request program.Review) ([]json.RawMessage, error) {
+		var converted []json.RawMessage
+		for _, raw := range request.Objects {
+			object, is := plain(raw).(map[string]any)
+			from, to := version(object["apiVersion"]), version(request.Desired)
+			if !is || !slices.Contains(known, from) || !slices.Contains(known, to) {
+				return nil, fmt.Errorf("cannot convert %v to %s", object["apiVersion"], request.Desired)
+			}
+			if from != to {
+				if err := change(from, to, object); err != nil {
+					return nil, err
+				}
+			}
+			object["apiVersion"] = request.Desired
+			text, err := json.Marshal(object)
+			if err != nil {
+				return nil, err
+			}
+			converted = append(converted, text)
 		}
-		object["apiVersion"] = request.DesiredAPIVersion
-		converted = append(converted, object)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": "apiextensions.k8s.io/" + request.ReviewVersion, "kind": "ConversionReview", "response": map[string]any{
-		"uid": request.UID, "result": map[string]any{"status": "Success"}, "convertedObjects": converted,
-	}})
+		return converted, nil
+	})
 }
 
 // rise makes an object one of the newest version, with what was kept of it.
@@ -405,11 +413,7 @@ func (p planner) rise(from string, o map[string]any) {
 	spec, status := partsOf(from)
 	kept, found := annotated(o, planKept)
 	if found {
-		annotations := within(within(o, "metadata"), "annotations")
-		delete(annotations, planKept)
-		if len(annotations) == 0 {
-			delete(within(o, "metadata"), "annotations")
-		}
+		forget(o, planKept)
 	}
 	given := found && p.gives && !reflect.DeepEqual(down(spec, member(kept, "spec")), o["spec"])
 	for key, parts := range map[string][]part{"spec": spec, "status": status} {
@@ -469,7 +473,11 @@ func (p planner) descend(to string, o map[string]any) {
 // planned are the plans to judge with: those that are generated, and samples if there are any.
 func planned(t *testing.T, stored, samples string) corpus.Corpus {
 	t.Helper()
-	return corpusOf(t, fmt.Sprintf(plans, stored == "v1alpha1", stored == "v1"), samples)
+	return corpusOf(t, planDefinition(stored), samples)
+}
+
+func planDefinition(stored string) string {
+	return fmt.Sprintf(plans, stored == "v1alpha1", stored == "v1")
 }
 
 func corpusOf(t *testing.T, definition, samples string) corpus.Corpus {
@@ -495,20 +503,33 @@ func corpusOf(t *testing.T, definition, samples string) corpus.Corpus {
 	return c
 }
 
-// style is a correct webhook for plans.
+// style is a correct webhook and what it converts.
 type style struct {
-	planner planner
-	stored  string
-	lossy   bool // what the oldest versions cannot hold is declared
+	handler    func(t *testing.T) http.Handler
+	definition string
+	sample     string
+	lossy      func(from, through, path string) (string, bool) // what is declared
 }
 
-func styles() map[string]style {
-	return map[string]style{
-		"merges what was kept":                          {planner{}, "v1", false},
-		"merges what was kept, and is stored as oldest": {planner{}, "v1alpha1", false},
-		"replaces what has changed":                     {planner{replaces: true}, "v1", false},
-		"keeps nothing, as declared":                    {planner{forgets: true}, "v1", true},
+// styled are webhooks of different styles.
+func styled(t *testing.T) map[string]style {
+	t.Helper()
+	plan := func(p planner, stored string) style {
+		return style{func(*testing.T) http.Handler { return p }, planDefinition(stored), planSamples, nil}
 	}
+	forgets := plan(planner{forgets: true}, "v1")
+	forgets.lossy = declaredPlans
+	all := map[string]style{
+		"merges what was kept":                          plan(planner{}, "v1"),
+		"merges what was kept, and is stored as oldest": plan(planner{}, "v1alpha1"),
+		"replaces what has changed":                     plan(planner{replaces: true}, "v1"),
+		"keeps nothing, as declared":                    forgets,
+		"restores what a snapshot has":                  {func(*testing.T) http.Handler { return snapshots() }, fleets, fleetSample, nil},
+	}
+	for name, of := range styles.All(t) {
+		all[name] = style{func(t *testing.T) http.Handler { return converting(of.Start(t)) }, of.Definition, of.Sample, nil}
+	}
+	return all
 }
 
 // declaredPlans are the fields of plans that are lost without what is kept.
@@ -521,20 +542,21 @@ func declaredPlans(_, _, path string) (string, bool) {
 	return "", false
 }
 
-// judgeStyle wants a correct webhook to be judged by every spec, and none to fail.
+// judgeStyle wants nothing to be held against a correct webhook, and every spec on an API server to judge it.
 func judgeStyle(t *testing.T, genuine *embedded.Cluster, of style, samples string, seed int64) {
 	t.Helper()
-	s := subject(t, of.planner, planned(t, of.stored, samples))
-	if of.lossy {
-		s.Lossy = declaredPlans
-	}
-	env := suitetest.Env(t, suites.Options{Cluster: genuine, Subject: s, Seed: seed})
-	outcome, err := suites.Run(t.Context(), env, []suites.Area{resource.Area}, suitetest.Quiet{})
+	s := subject(t, of.handler(t), corpusOf(t, of.definition, samples))
+	s.Lossy, s.Objects = of.lossy, 12
+	env := suitetest.Env(t, suites.Options{Cluster: genuine, Subject: s, Seed: seed, Select: func(id requirement.ID) bool {
+		return strings.HasPrefix(string(id), "resource.") || strings.HasPrefix(string(id), "webhook.conversion.")
+	}})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{resource.Area, webhookarea.Area}, suitetest.Quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range outcome.Results {
-		if r.Verdict != requirement.Passed && r.Verdict != requirement.Tolerated && !r.Immaterial {
+		judged := r.Verdict == requirement.Passed || r.Verdict == requirement.Tolerated || r.Immaterial
+		if !judged && (r.Verdict != requirement.NotApplicable || strings.HasPrefix(string(r.Requirement), "resource.")) {
 			t.Errorf("seed %d: %s is %s: %s", seed, r.Requirement, r.Verdict, r.Reason)
 		}
 	}
@@ -545,7 +567,7 @@ func TestCorrectStyle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: the chapter runs once more")
 	}
-	judgeStyle(t, apiServer.Cluster(t), styles()["merges what was kept"], planSamples, 1)
+	judgeStyle(t, apiServer.Cluster(t), styled(t)["merges what was kept"], planSamples, 1)
 }
 
 // TestSamplesHideNothing has webhooks with a bug found with one sample of each version. Without samples, with more, and with other seeds is
