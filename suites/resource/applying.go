@@ -190,7 +190,7 @@ func (r *round) share(ctx context.Context, o *object, other string) {
 			spelled = ", but what was applied comes back in another order or spelling:\n" + lines(other)
 		}
 		r.violated(ctx, part, o, "applying the same again, at %s and at %s: expected nothing to change, got a new resourceVersion%s%s%s%s", o.version, other, r.difference(o.version, before, after), spelled,
-			rewritten(other, stored, between), rewritten(o.version, between, r.inStorage(ctx, o)))
+			reapplied(other, stored, between), reapplied(o.version, between, r.inStorage(ctx, o)))
 	}
 	r.giveUp(ctx, o, other)
 }

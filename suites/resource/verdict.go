@@ -193,20 +193,25 @@ func lines(losses []corpus.Loss) string {
 	return strings.Join(texts, "\n")
 }
 
-// difference shows what differs between two reads at a version, as the end of a message.
-func (r *round) difference(version string, before, after *unstructured.Unstructured) string {
+// differing returns what differs between two reads at a version, or else what was added.
+func (r *round) differing(version string, before, after *unstructured.Unstructured) []corpus.Loss {
 	schema := r.definition.Schema(version)
 	if lost := schema.Losses(before.Object, after.Object); len(lost) > 0 {
-		return ":\n" + lines(lost)
+		return lost
 	}
-	var added []string
-	for _, loss := range schema.Losses(after.Object, before.Object) {
-		added = append(added, corpus.Loss{Path: loss.Path, After: loss.Before, Added: true}.String())
+	added := schema.Losses(after.Object, before.Object)
+	for i, loss := range added {
+		added[i] = corpus.Loss{Path: loss.Path, After: loss.Before, Added: true}
 	}
-	if len(added) == 0 {
-		return fmt.Sprintf(", though nothing that is seen at %s differs", version)
+	return added
+}
+
+// difference shows what differs between two reads at a version, as the end of a message.
+func (r *round) difference(version string, before, after *unstructured.Unstructured) string {
+	if differing := r.differing(version, before, after); len(differing) > 0 {
+		return ":\n" + lines(differing)
 	}
-	return ":\n" + strings.Join(added, "\n")
+	return fmt.Sprintf(", though nothing that is seen at %s differs", version)
 }
 
 // inStorage returns what is stored of an object, nil where storage cannot be looked into.
@@ -217,23 +222,42 @@ func (r *round) inStorage(ctx context.Context, o *object) *unstructured.Unstruct
 	return r.crd.Stored(ctx, o.name).Object
 }
 
-// rewritten shows what an apply at a version changed in storage, as the end of a message; nothing where that is not known.
-func rewritten(version string, before, after *unstructured.Unstructured) string {
-	if before == nil || after == nil {
-		return ""
-	}
-	changed := otherwise(before, after)
-	for _, field := range []string{"annotations", "generation", "labels", "managedFields"} {
-		was, _, _ := unstructured.NestedFieldNoCopy(before.Object, "metadata", field)
-		is, _, _ := unstructured.NestedFieldNoCopy(after.Object, "metadata", field)
-		if !reflect.DeepEqual(was, is) {
-			changed = append(changed, corpus.Loss{Path: "metadata." + field, Before: was, After: is, Added: was == nil})
-		}
-	}
+// reapplied shows what an apply at a version changed in storage, as the end of a message; nothing where that is not known.
+func reapplied(version string, before, after *unstructured.Unstructured) string {
+	changed := rewritten(before, after)
 	if len(changed) == 0 {
 		return ""
 	}
 	return "; in storage, applying at " + version + " changed:\n" + lines(changed)
+}
+
+// rewritten returns all that a write has changed, but what each write does; nothing where one of both is not known. The times of managers
+// are not what makes API servers write.
+func rewritten(before, after *unstructured.Unstructured) []corpus.Loss {
+	if before == nil || after == nil {
+		return nil
+	}
+	changed := otherwise(before, after)
+	for _, field := range []string{"annotations", "finalizers", "generation", "labels", "managedFields", "ownerReferences"} {
+		was, is := metadataOf(before, field), metadataOf(after, field)
+		if !reflect.DeepEqual(was, is) {
+			changed = append(changed, corpus.Loss{Path: "metadata." + field, Before: was, After: is, Added: was == nil})
+		}
+	}
+	return changed
+}
+
+// metadataOf returns a field of the metadata of an object, of its managers without the times.
+func metadataOf(object *unstructured.Unstructured, field string) any {
+	value, _, _ := unstructured.NestedFieldCopy(object.Object, "metadata", field)
+	if list, is := value.([]any); is && field == "managedFields" {
+		for _, entry := range list {
+			if fields, is := entry.(map[string]any); is {
+				delete(fields, "time")
+			}
+		}
+	}
+	return value
 }
 
 // otherwise returns the fields, but metadata, that two objects have in another order or spelling. API servers distinguish these when they

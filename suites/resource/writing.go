@@ -134,7 +134,7 @@ func (r *round) sound(ctx context.Context, o *object) bool {
 func (r *round) unchanged(ctx context.Context, o *object, version string) {
 	GinkgoHelper()
 	home := r.home()
-	before := r.read(ctx, o, home)
+	before, was := r.read(ctx, o, home), r.inStorage(ctx, o)
 	if before == nil || !r.putBack(ctx, o, version) {
 		return
 	}
@@ -143,7 +143,8 @@ func (r *round) unchanged(ctx context.Context, o *object, version string) {
 		return
 	}
 	r.env.Tried(1)
-	r.settled(ctx, o, version, before, settled)
+	r.settled(ctx, o, version, before, settled, was)
+	stored := r.inStorage(ctx, o)
 	if !r.putBack(ctx, o, version) {
 		return
 	}
@@ -153,13 +154,38 @@ func (r *round) unchanged(ctx context.Context, o *object, version string) {
 	}
 	if after.GetResourceVersion() != settled.GetResourceVersion() || after.GetGeneration() != settled.GetGeneration() {
 		r.fail(ctx, o, "created at %s, put at %s as it was read there for the second time: expected nothing to change, got another resourceVersion, and generation %d after %d%s",
-			o.version, version, after.GetGeneration(), settled.GetGeneration(), r.difference(home, settled, after))
+			o.version, version, after.GetGeneration(), settled.GetGeneration(), r.why(ctx, o, version, settled, after, stored))
 	}
+}
+
+// why names what a write at a version has changed that was to change nothing, as the end of a message: what is seen at home or, where that is
+// the same, what is stored, or what another such write changes at any version.
+func (r *round) why(ctx context.Context, o *object, version string, before, after, stored *unstructured.Unstructured) string {
+	GinkgoHelper()
+	home := r.home()
+	if seen := r.differing(home, before, after); len(seen) > 0 {
+		return ":\n" + lines(seen)
+	}
+	if changed := rewritten(stored, r.inStorage(ctx, o)); len(changed) > 0 {
+		return fmt.Sprintf(", though nothing that is seen at %s differs; in storage, it changed:\n%s", home, lines(changed))
+	}
+	views := map[string]*unstructured.Unstructured{}
+	for _, at := range r.served() {
+		views[at] = r.read(ctx, o, at)
+	}
+	if r.putBack(ctx, o, version) {
+		for _, at := range r.served() {
+			if changed := rewritten(views[at], r.read(ctx, o, at)); len(changed) > 0 {
+				return fmt.Sprintf("; writing it once more changed at %s:\n%s", at, lines(changed))
+			}
+		}
+	}
+	return ", though nothing that is seen at any version differs"
 }
 
 // settled looks at what the first write at a version changed. Fields may be added: webhooks fill in defaults. Annotations
 // are where they keep what the other version has no field for.
-func (r *round) settled(ctx context.Context, o *object, version string, before, after *unstructured.Unstructured) {
+func (r *round) settled(ctx context.Context, o *object, version string, before, after, stored *unstructured.Unstructured) {
 	GinkgoHelper()
 	home := before.GroupVersionKind().Version
 	lost, empty := r.losses(home, before.Object, after.Object)
@@ -183,6 +209,6 @@ func (r *round) settled(ctx context.Context, o *object, version string, before, 
 			generation = fmt.Sprintf(" has changed its generation from %d to %d, and", before.GetGeneration(), after.GetGeneration())
 		}
 		r.violated(ctx, requirement.PartAdditions, o, "created at %s: writing it back at %s as it was read there%s has changed what is read at %s%s",
-			o.version, version, generation, home, r.difference(home, before, after))
+			o.version, version, generation, home, r.why(ctx, o, version, before, after, stored))
 	}
 }

@@ -1,0 +1,119 @@
+//go:build nightly
+
+package suites_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/resource"
+)
+
+// afterwards is a webhook for plans that converts them correctly, and then changes what it has converted to a version.
+func afterwards(at string, change func(o map[string]any)) http.Handler {
+	return rewriting(func(from, to string, o map[string]any) {
+		planner{}.rise(from, o)
+		planner{}.descend(to, o)
+		if to == at {
+			change(o)
+		}
+	})
+}
+
+// spoiledMerge is a webhook for plans that changes what it kept of an older version before it is merged with what is written there.
+func spoiledMerge(change func(kept, now map[string]any)) http.Handler {
+	return rewriting(func(from, to string, o map[string]any) {
+		if kept, found := annotated(o, planKept); found {
+			change(within(kept.(map[string]any), "spec"), within(o, "spec"))
+			annotate(o, planKept, kept)
+		}
+		planner{}.rise(from, o)
+		planner{}.descend(to, o)
+	})
+}
+
+// mails returns the notifications that v1alpha1 sees, and those that it does not.
+func mails(kept map[string]any) (seen, hidden []any) {
+	for _, item := range listIn(kept, "notifications") {
+		if item["channel"] == "Email" {
+			seen = append(seen, item)
+		} else {
+			hidden = append(hidden, item)
+		}
+	}
+	return seen, hidden
+}
+
+func managers(o map[string]any, drop func(entry map[string]any) bool) {
+	meta := within(o, "metadata")
+	list, _ := meta["managedFields"].([]any)
+	meta["managedFields"] = slices.DeleteFunc(list, func(entry any) bool { return drop(entry.(map[string]any)) })
+}
+
+// TestSeedsAgree has webhooks with a bug that shows on an API server found by the same specs, whatever the seed.
+func TestSeedsAgree(t *testing.T) {
+	const seeds = 5
+	for name, test := range map[string]struct {
+		handler http.Handler
+		fails   []requirement.ID
+	}{
+		"undoes the second status": {planner{insists: true}, []requirement.ID{requirement.ResourceStatusEveryVersion}},
+		"gives up what it kept":    {planner{gives: true}, []requirement.ID{requirement.ResourcePatchJSON, requirement.ResourcePatchMerge}},
+		"loses hidden items once a list has fewer": {spoiledMerge(func(kept, now map[string]any) {
+			if seen, _ := mails(kept); len(now["emails"].([]any)) < len(seen) {
+				kept["notifications"] = seen
+			}
+		}), []requirement.ID{requirement.ResourcePatchJSON, requirement.ResourcePatchMerge}},
+		"loses hidden items once a list has others": {spoiledMerge(func(kept, now map[string]any) {
+			seen, _ := mails(kept)
+			for i, item := range seen {
+				if all := now["emails"].([]any); i < len(all) && all[i] != member(item, "address") {
+					kept["notifications"] = seen
+				}
+			}
+		}), []requirement.ID{requirement.ResourcePatchJSON, requirement.ResourcePatchMerge}},
+		"changes the generation": {afterwards("v1alpha1", func(o map[string]any) {
+			if meta := within(o, "metadata"); meta["generation"] != nil && o["spec"] != nil {
+				within(o, "spec")["timeoutSeconds"] = number(meta["generation"])
+			}
+		}), []requirement.ID{requirement.ResourceWriteNoOp}},
+		"loses the managers of a status": {afterwards("v1alpha1", func(o map[string]any) {
+			managers(o, func(entry map[string]any) bool { return entry["subresource"] != nil })
+		}), nil},
+		"loses who applied": {afterwards("v1beta1", func(o map[string]any) {
+			managers(o, func(entry map[string]any) bool { return entry["operation"] == "Apply" })
+		}), []requirement.ID{requirement.ResourceApplyManagedFields}},
+		"restores labels": {afterwards("v1alpha1", keep("metadata")), nil},
+		"loses a label": {afterwards("v1alpha1", func(o map[string]any) {
+			delete(within(within(o, "metadata"), "labels"), "crdconform.dev/collection")
+		}), []requirement.ID{requirement.ResourceDeleteCollection}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := map[requirement.ID]requirement.Verdict{}
+			for seed := int64(1); seed <= seeds; seed++ {
+				t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+					env := suitetest.Env(t, suites.Options{Cluster: apiServer.Cluster(t), Subject: subject(t, test.handler, planned(t, "v1", "")), Seed: seed})
+					outcome, err := suites.Run(t.Context(), env, []suites.Area{resource.Area}, suitetest.Quiet{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, r := range outcome.Results {
+						if before, known := first[r.Requirement]; known && before != r.Verdict {
+							t.Errorf("%s is %s, and %s with another seed: %s", r.Requirement, r.Verdict, before, r.Reason)
+						}
+						first[r.Requirement] = r.Verdict
+						if slices.Contains(test.fails, r.Requirement) && r.Verdict != requirement.Failed {
+							t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+						}
+					}
+				})
+			}
+			t.Log(first)
+		})
+	}
+}
