@@ -92,6 +92,7 @@ type Kind struct {
 	Gaps       []string `json:"gaps,omitempty"`  // what could not be generated, and why
 
 	Coverage []Coverage `json:"coverage,omitempty"` // what was tried, for each pair of versions; absent when nothing was generated
+	Written  []Coverage `json:"written,omitempty"`  // what clients of an API server wrote, for each version and verb; absent when none did
 }
 
 // Coverage is how much the objects cover of the schema of a version that the webhook converted to another version and back. A field
@@ -99,13 +100,14 @@ type Kind struct {
 // replace it, not empty.
 type Coverage struct {
 	From       string          `json:"from"`                 // version of the objects, and of the schema
-	To         string          `json:"to"`                   // version that they were converted to and back from
+	To         string          `json:"to,omitempty"`         // version that they were converted to and back from
+	Verb       string          `json:"verb,omitempty"`       // of what clients of an API server wrote: create, update, json patch, merge patch, apply, status or scale
 	Objects    int             `json:"objects"`              // number of objects that came back
 	Total      int             `json:"total"`                // number of fields that can have a value
 	Exercised  int             `json:"exercised"`            // number of these that were exercised
 	Never      []FieldNote     `json:"never,omitempty"`      // fields that were not exercised
 	Impossible []FieldNote     `json:"impossible,omitempty"` // fields that no valid object has, which are not in the total
-	Metadata   map[string]int  `json:"metadata"`             // number of objects by what is special about their metadata, such as a name with dots
+	Metadata   map[string]int  `json:"metadata"`   // number of objects by what is special about their metadata, such as a name with dots
 	Fields     []FieldCoverage `json:"fields"`               // all fields in the total, by path
 }
 

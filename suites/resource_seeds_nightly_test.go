@@ -28,7 +28,7 @@ func afterwards(at string, change func(o map[string]any)) http.Handler {
 // spoiledMerge is a webhook for plans that changes what it kept of an older version before it is merged with what is written there.
 func spoiledMerge(change func(kept, now map[string]any)) http.Handler {
 	return rewriting(func(from, to string, o map[string]any) {
-		if kept, found := annotated(o, planKept); found {
+		if kept, found := annotated(o, planKept); found && from == "v1alpha1" {
 			change(within(kept.(map[string]any), "spec"), within(o, "spec"))
 			annotate(o, planKept, kept)
 		}
@@ -37,18 +37,18 @@ func spoiledMerge(change func(kept, now map[string]any)) http.Handler {
 	})
 }
 
-// mails returns the notifications that v1alpha1 sees, and those that it does not.
-func mails(kept map[string]any) (seen, hidden []any) {
-	for _, item := range listIn(kept, "notifications") {
-		if item["channel"] == "Email" {
-			seen = append(seen, item)
-		} else {
-			hidden = append(hidden, item)
-		}
-	}
-	return seen, hidden
+// mailsOf returns the notifications that v1alpha1 sees.
+func mailsOf(spec map[string]any) []any {
+	all, _ := spec["notifications"].([]any)
+	return slices.DeleteFunc(slices.Clone(all), func(item any) bool { return member(item, "channel") != "Email" })
 }
 
+func emailsOf(spec map[string]any) []any {
+	emails, _ := spec["emails"].([]any)
+	return emails
+}
+
+// managers drops some of what is known of managers.
 func managers(o map[string]any, drop func(entry map[string]any) bool) {
 	meta := within(o, "metadata")
 	list, _ := meta["managedFields"].([]any)
@@ -65,15 +65,15 @@ func TestSeedsAgree(t *testing.T) {
 		"undoes the second status": {planner{insists: true}, []requirement.ID{requirement.ResourceStatusEveryVersion}},
 		"gives up what it kept":    {planner{gives: true}, []requirement.ID{requirement.ResourcePatchJSON, requirement.ResourcePatchMerge}},
 		"loses hidden items once a list has fewer": {spoiledMerge(func(kept, now map[string]any) {
-			if seen, _ := mails(kept); len(now["emails"].([]any)) < len(seen) {
-				kept["notifications"] = seen
+			if mails := mailsOf(kept); len(emailsOf(now)) < len(mails) {
+				kept["notifications"] = mails
 			}
 		}), []requirement.ID{requirement.ResourcePatchJSON, requirement.ResourcePatchMerge}},
 		"loses hidden items once a list has others": {spoiledMerge(func(kept, now map[string]any) {
-			seen, _ := mails(kept)
-			for i, item := range seen {
-				if all := now["emails"].([]any); i < len(all) && all[i] != member(item, "address") {
-					kept["notifications"] = seen
+			mails := mailsOf(kept)
+			for i, item := range mails {
+				if emails := emailsOf(now); i < len(emails) && emails[i] != member(item, "address") {
+					kept["notifications"] = mails
 				}
 			}
 		}), []requirement.ID{requirement.ResourcePatchJSON, requirement.ResourcePatchMerge}},

@@ -169,6 +169,7 @@ func (s *session) describe(subject *suites.Subject) {
 	subject.Tried = func(coverage []reports.Coverage, gaps []string) {
 		w.Kinds[last].Coverage, w.Kinds[last].Gaps = coverage, gaps
 	}
+	subject.Written = func(written []reports.Coverage) { w.Kinds[last].Written = written }
 	subject.Stale = func(objects int, missed []string) { s.noteStale(k, objects, missed) }
 	subject.Spent = func() {
 		w.Kinds[last].Cut = true

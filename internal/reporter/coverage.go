@@ -44,8 +44,10 @@ func CoverageLines(r *reports.Report) []string {
 // coverageOfAll says it of all kinds together.
 func coverageOfAll(kinds []reports.Kind) string {
 	var never []string
+	var written []reports.Coverage
 	done, all := 0, 0
 	for _, k := range kinds {
+		written = append(written, k.Written...)
 		exercised, total := exercised(k)
 		done, all = done+exercised, all+total
 		for _, field := range neverExercised(k) {
@@ -55,16 +57,41 @@ func coverageOfAll(kinds []reports.Kind) string {
 	if all == 0 {
 		return ""
 	}
-	return exercisedText(fmt.Sprintf("%d of %d in %d definitions", done, all, len(kinds)), never)
+	text := exercisedText(fmt.Sprintf("%d of %d in %d definitions", done, all, len(kinds)), never)
+	if len(written) > 0 {
+		text += "; " + writtenText(written)
+	}
+	return text
 }
 
 // coverageText says which of the fields of a kind were exercised, and names some that were not; empty if nothing was counted.
 func coverageText(k reports.Kind) string {
 	exercised, total := exercised(k)
-	if len(k.Coverage) == 0 {
-		return ""
+	var texts []string
+	if len(k.Coverage) > 0 {
+		texts = append(texts, exercisedText(fmt.Sprintf("%d of %d", exercised, total), neverExercised(k)))
 	}
-	return exercisedText(fmt.Sprintf("%d of %d", exercised, total), neverExercised(k))
+	if len(k.Written) > 0 {
+		texts = append(texts, writtenText(k.Written))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// writtenText says how many of the fields of all versions clients of an API server wrote, by each verb.
+func writtenText(written []reports.Coverage) string {
+	var verbs []string
+	done, all := map[string]int{}, map[string]int{}
+	for _, c := range written {
+		if c.Total > 0 && !slices.Contains(verbs, c.Verb) {
+			verbs = append(verbs, c.Verb)
+		}
+		done[c.Verb], all[c.Verb] = done[c.Verb]+c.Exercised, all[c.Verb]+c.Total
+	}
+	var shares []string
+	for _, verb := range verbs {
+		shares = append(shares, fmt.Sprintf("%s %d of %d", visible.Text(verb), done[verb], all[verb]))
+	}
+	return "written through the API server: " + strings.Join(shares, ", ")
 }
 
 func exercisedText(share string, never []string) string {

@@ -82,6 +82,10 @@ type Subject struct {
 	// It may be nil.
 	Tried func(coverage []reports.Coverage, gaps []string)
 
+	// Written receives what clients of the API server have written so far, again and again: the coverage of each version and verb. It may be
+	// nil.
+	Written func([]reports.Coverage)
+
 	// Stale receives once how many objects are judged that earlier schemas allowed, and the differences from these that are not, each with
 	// the reason. It may be nil.
 	Stale func(objects int, missed []string)

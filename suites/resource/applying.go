@@ -34,7 +34,7 @@ func applying(c *chapter) {
 	})
 }
 
-// eachPair has the first and the last sample applied at each version, and calls a function for each with each other version; with the same
+// eachPair has the first and the last sample applied at each version, and those between them if they have fields that the first lacks, and calls a function for each with each other version; with the same
 // when there is but one.
 func (r *round) eachPair(ctx context.Context, visit func(ctx context.Context, o *object, other string)) {
 	served := r.served()
@@ -50,12 +50,13 @@ func (r *round) eachPair(ctx context.Context, visit func(ctx context.Context, o 
 				continue
 			}
 			visit(ctx, o, other)
-			if len(samples) == 1 {
-				continue
-			}
-			last := samples[len(samples)-1:] // of those that are generated, it has least
-			if o, _ = r.applied(ctx, version, last, "-last-with-"+other); o != nil {
-				visit(ctx, o, other)
+			for i := 1; i < len(samples); i++ {
+				if i < len(samples)-1 && len(samples) <= most {
+					continue
+				}
+				if o, _ = r.applied(ctx, version, samples[i:i+1], "-again-with-"+other); o != nil {
+					visit(ctx, o, other)
+				}
 			}
 		}
 	}
@@ -71,6 +72,7 @@ func (r *round) applied(ctx context.Context, version string, samples []*unstruct
 		o := r.of(version, sample)
 		r.removeAfter(o.name)
 		if err = r.apply(ctx, o, version, sample, first); err == nil {
+			r.wrote(applies, version, sample.Object)
 			return o, nil
 		}
 		if r.unconverted(ctx, err) {

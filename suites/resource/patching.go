@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -33,6 +34,9 @@ type patching struct {
 	send  func(ctx context.Context, at suites.Objects, name, body string) (*unstructured.Unstructured, error) // a request
 	value func(before, sent any) any                                                                          // what a field becomes
 }
+
+// verb is what reports call such patches.
+func (p patching) verb() string { return p.form + " patch" }
 
 func jsonPatch() patching {
 	type operation struct {
@@ -108,6 +112,24 @@ func merged(before, sent any) any {
 	return after
 }
 
+// instead is a value for a merge patch that leaves nothing of another: it has null for what the value lacks.
+func instead(of, value any) any {
+	was, ok1 := of.(map[string]any)
+	is, ok2 := value.(map[string]any)
+	if !ok1 || !ok2 {
+		return value
+	}
+	is = maps.Clone(is)
+	for field, inner := range was {
+		if left, has := is[field]; !has {
+			is[field] = nil
+		} else {
+			is[field] = instead(inner, left)
+		}
+	}
+	return is
+}
+
 // change is the means to change objects by such patches.
 func (p patching) change(ctx context.Context, r *round, o *object, version string, fields, annotations map[string]any) error {
 	var edits []edit
@@ -134,7 +156,7 @@ func (r *round) patch(ctx context.Context, by patching) {
 	GinkgoHelper()
 	r.change(ctx, by.change)
 	for _, version := range r.served() {
-		for i, o := range r.create(ctx, version, most) {
+		for i, o := range r.create(ctx, version, mostGenerated) {
 			if !r.sound(ctx, o) {
 				continue
 			}
@@ -161,7 +183,7 @@ func (r *round) patchAt(ctx context.Context, by patching, o *object, version str
 		var halves [2][]edit
 		n := 0
 		for _, e := range edits(r.own(version, p.now[version].Object), r.own(version, donor.Object)) {
-			if !p.done[e.place()] {
+			if !p.wrote(r.definition.Schema(version), e) {
 				halves[n%2] = append(halves[n%2], e)
 				n++
 			}
@@ -179,11 +201,24 @@ type patched struct {
 	version string                                // at which it is patched
 	left    int                                   // how many more patches it may get
 	now     map[string]*unstructured.Unstructured // what it is at each version
-	done    map[string]bool                       // the places that were changed
+	done    map[string]bool                       // the fields that were changed
 }
 
-// place is the path of an edit as a key.
-func (e edit) place() string { return strings.Join(e.path, "\x00") }
+// fields are what an edit writes: the field, and those in its value.
+func (e edit) fields(schema *corpus.Schema) []string {
+	whole := map[string]any{}
+	_ = unstructured.SetNestedField(whole, e.value, e.path...)
+	fields := []string{strings.Join(e.path, "\x00")}
+	for _, path := range corpus.Leaves(&unstructured.Unstructured{Object: whole}) {
+		fields = append(fields, schema.Pattern(path))
+	}
+	return fields
+}
+
+// wrote reports whether all that an edit writes was changed before. A union takes one edit for each member.
+func (p *patched) wrote(schema *corpus.Schema, e edit) bool {
+	return !slices.ContainsFunc(e.fields(schema), func(field string) bool { return !p.done[field] })
+}
 
 // edits returns what gives an object the fields of another, each field of spec and the like by itself.
 func edits(before, after map[string]any) []edit {
@@ -234,6 +269,11 @@ func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 		if len(edits) > 1 { // there may be rules about fields that go together, and fields that are immutable
 			r.patchWith(ctx, p, edits[:len(edits)/2])
 			r.patchWith(ctx, p, edits[len(edits)/2:])
+		} else if by.form == "merge" {
+			now, _, _ := unstructured.NestedFieldNoCopy(plain, edits[0].path...)
+			if value := instead(now, edits[0].value); !reflect.DeepEqual(value, edits[0].value) { // of a union, it has another member
+				r.patchWith(ctx, p, []edit{{edits[0].path, value}})
+			}
 		}
 		if err != nil {
 			r.env.Fruitless("the API server refuses patches at %s, the first: %v", version, err)
@@ -243,9 +283,14 @@ func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 		r.fail(ctx, o, "patching fields at %s of what was created at %s (stored at %s): expected them to be changed, got: %v", version, o.version, r.storage, err)
 	}
 	r.require(err, "patching %s at %s", o.name, version)
+	written := map[string]any{}
 	for _, e := range edits {
-		p.done[e.place()] = true
+		for _, field := range e.fields(r.definition.Schema(version)) {
+			p.done[field] = true
+		}
+		r.require(unstructured.SetNestedField(written, e.value, e.path...), "noting what was patched at %s", version)
 	}
+	r.wrote(by.verb(), version, written)
 	if version != o.version || len(r.served()) == 1 {
 		r.env.Tried(1)
 	}

@@ -4,6 +4,7 @@ package resource
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -20,7 +21,7 @@ import (
 var Area = suites.Area{Name: "resource", Register: register}
 
 func register(env *suites.Env) {
-	c := &chapter{env: env, generated: map[string][]*unstructured.Unstructured{}, refusals: map[string]string{}, surviving: map[corpus.Pair]map[string]bool{}}
+	c := &chapter{env: env, generated: map[string][]*unstructured.Unstructured{}, enough: map[string]int{}, refusals: map[string]string{}, surviving: map[corpus.Pair]map[string]bool{}, written: map[write]*corpus.Coverage{}}
 	creating(c)
 	updating(c)
 	applying(c)
@@ -53,8 +54,9 @@ func (c *chapter) generate(ctx context.Context, version string) []*unstructured.
 	for i := 0; len(objects) == 0 && i < len(from) && len(from) > 1 && ctx.Err() == nil; i++ {
 		objects = c.learn(ctx, version, from[i:i+1])
 	}
+	objects, enough := ordered(c.env.Subject.Corpus.Definition.Schema(version), objects)
 	if ctx.Err() == nil {
-		c.generated[version] = objects
+		c.generated[version], c.enough[version] = objects, enough
 	}
 	return objects
 }
@@ -79,21 +81,46 @@ func (c *chapter) learn(ctx context.Context, version string, pairs []corpus.Pair
 	if whole := slices.DeleteFunc(slices.Clone(adapted.Objects), func(o *unstructured.Unstructured) bool { return o.Object["spec"] == nil }); len(whole) > 0 {
 		adapted.Objects = whole
 	}
-	return ordered(adapted.Objects)
+	return adapted.Objects
 }
 
-// ordered puts the objects with most values first, but the one with least among those that are used of many: some bugs show where there is
-// something, and some where there is nothing, whatever the seed.
-func ordered(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
-	sizes := map[*unstructured.Unstructured]int{}
+// ordered puts the objects first that are used where not all are, and returns how many: the one with most fields, then each that has most of
+// what those before it lack, and the one with least. Some bugs show where there is something, and some where there is nothing, whatever the seed.
+func ordered(schema *corpus.Schema, objects []*unstructured.Unstructured) (all []*unstructured.Unstructured, enough int) {
+	fields := map[*unstructured.Unstructured]map[string]bool{}
 	for _, object := range objects {
-		sizes[object] = len(corpus.Leaves(object))
+		fields[object] = map[string]bool{}
+		for _, path := range corpus.Leaves(object) {
+			fields[object][schema.Pattern(path)] = true
+		}
 	}
-	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return sizes[b] - sizes[a] })
-	if last := len(objects) - 1; last >= most {
-		objects[most-1], objects[last] = objects[last], objects[most-1]
+	rest := slices.SortedStableFunc(slices.Values(objects), func(a, b *unstructured.Unstructured) int {
+		return len(corpus.Leaves(b)) - len(corpus.Leaves(a))
+	})
+	had := map[string]bool{}
+	for len(rest) > 1 && len(all) < mostGenerated-1 {
+		best, gain := 0, 0
+		for i, object := range rest {
+			lacking := 0
+			for field := range fields[object] {
+				if !had[field] {
+					lacking++
+				}
+			}
+			if lacking > gain {
+				best, gain = i, lacking
+			}
+		}
+		if gain == 0 && len(all) >= most-1 {
+			break
+		}
+		maps.Copy(had, fields[rest[best]])
+		all, rest = append(all, rest[best]), slices.Delete(rest, best, best+1)
 	}
-	return objects
+	if last := len(rest) - 1; last >= 0 {
+		all, rest = append(all, rest[last]), rest[:last]
+	}
+	return append(all, rest...), len(all)
 }
 
 // refused says of objects at a version why the webhook does not convert them on the way of some pair; empty if it does.

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// most is how many samples of a version are used.
-	most = 3
+	// most is how many samples of a version are used, and mostGenerated how many generated objects, if it takes so many to have all fields.
+	most, mostGenerated = 3, 6
 
 	// mark is an annotation, and a label, that every object has.
 	mark = "crdconform.dev/spec"
@@ -30,7 +30,9 @@ const (
 type chapter struct {
 	env       *suites.Env
 	generated map[string][]*unstructured.Unstructured // by version, see generate
+	enough    map[string]int                          // by version: how many of these are used
 	surviving map[corpus.Pair]map[string]bool         // see survivors
+	written   map[write]*corpus.Coverage              // see wrote
 	refusals  map[string]string                       // by version: what was wrong with a conversion of a generated object
 
 	// silent says why nothing more is asked: an API server waited in vain for the webhook, which may take half a minute each
@@ -78,6 +80,7 @@ func (c *chapter) it(id requirement.ID, text string, body func(ctx SpecContext, 
 		if gone := c.env.Subject.Gone(); gone != nil {
 			Skip(fmt.Sprintf("cannot be judged: %v", gone))
 		}
+		defer c.reportWritten()
 		r := c.round(id, crd, crd.StorageVersion(ctx), ctx, body)
 		body(ctx, r)
 		if r.generated = r.addsGenerated(); r.generated {
@@ -184,7 +187,11 @@ func (r *round) samples(ctx context.Context, version string) []*unstructured.Uns
 	}
 	topic := strings.ReplaceAll(strings.TrimPrefix(string(r.id), "resource."), ".", "-")
 	var samples []*unstructured.Unstructured
-	for i, sample := range known[:min(len(known), most)] {
+	number := most
+	if r.trial == nil && r.isGenerated(version) {
+		number = r.enough[version]
+	}
+	for i, sample := range known[:min(len(known), number)] {
 		samples = append(samples, clean(sample, fmt.Sprintf("%s-%s-%d", topic, version, r.turn+i)))
 	}
 	return samples
@@ -247,6 +254,7 @@ func (r *round) create(ctx context.Context, version string, number int) []*objec
 				r.kept(ctx, o, got, "the response to creating an object at %s (stored at %s)", version, r.storage)
 				r.env.Tried(1)
 			}
+			r.wrote(creates, version, o.expected)
 			created = append(created, o)
 		}
 	}

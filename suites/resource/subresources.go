@@ -151,6 +151,7 @@ func (r *round) writeStatus(ctx context.Context, o *object) bool {
 		}
 		r.must(ctx, o, err, "writing the status at %s", o.version)
 		r.noteFields(o.version, status, nil)
+		r.wrote(writeStatus, o.version, map[string]any{"status": status})
 		o.expected["status"] = status
 		r.definition.Schema(o.version).Prepare(o.expected)
 		if got := r.read(ctx, o, o.version); got != nil {
@@ -234,6 +235,9 @@ func (r *round) scale(ctx context.Context, o *object) bool {
 		}
 		r.must(ctx, o, err, "scaling at %s to %d", o.version, replicas)
 		r.env.Tried(1)
+		scaled := map[string]any{}
+		_ = unstructured.SetNestedField(scaled, replicas, strings.Split(strings.Trim(r.subresources(o.version).Scale.SpecReplicasPath, "."), ".")...)
+		r.wrote(scales, o.version, scaled)
 		r.scaled(ctx, o, replicas)
 		return true
 	}

@@ -52,6 +52,11 @@ func (r *round) change(ctx context.Context, by means) {
 		if r.replace(ctx, by, o, r.own(version, all[1].expected)) {
 			r.touchEverywhere(ctx, by, o)
 		}
+		if r.id == requirement.ResourceUpdateEveryVersion && r.trial == nil && r.isGenerated(version) {
+			for _, other := range r.generate(ctx, version)[:r.enough[version]] { // those that it takes to have all fields
+				r.replace(ctx, by, o, r.own(version, r.of(version, other).expected))
+			}
+		}
 		for _, other := range r.served() {
 			if other != version {
 				r.replaceAt(ctx, by, o, other)
@@ -131,6 +136,9 @@ func (r *round) replace(ctx context.Context, by means, o *object, fields map[str
 		r.fail(ctx, o, "changing fields at %s (stored at %s): expected them to be changed, got: %v", o.version, r.storage, err)
 	}
 	r.require(err, "changing fields of %s at %s", o.name, o.version)
+	if r.id == requirement.ResourceUpdateEveryVersion {
+		r.wrote(updates, o.version, fields)
+	}
 	for _, key := range []string{"apiVersion", "kind", "metadata"} {
 		fields[key] = o.expected[key]
 	}
