@@ -125,18 +125,33 @@ func (r *round) part(o *object, all bool) *unstructured.Unstructured {
 	return part
 }
 
-// returns reports whether what is applied comes back from another version as it was, but for the defaults that API servers fill in when
+// returns reports whether what an object is to be comes back from another version as it was, but for the defaults that API servers fill in when
 // they read from storage.
-func (r *round) returns(ctx context.Context, o *object, other string) bool {
-	back := r.convert(ctx, o.version, r.convert(ctx, other, o.sent))
+func (r *round) returns(ctx context.Context, o *object, sent *unstructured.Unstructured, other string) bool {
+	back := r.convert(ctx, o.version, r.convert(ctx, other, sent))
 	if back == nil {
 		return false
 	}
 	if o.version == r.storage {
 		r.definition.Schema(o.version).Prepare(back.Object)
 	}
-	lost, _ := r.losses(o.version, o.sent.Object, back.Object)
+	lost, _ := r.losses(o.version, sent.Object, back.Object)
 	return len(lost) == 0
+}
+
+// accepted reports whether an apply that makes an object what is given, and is like one that was accepted before, is not refused. It fails the
+// spec if it is what the webhook made of the object that is refused.
+func (r *round) accepted(ctx context.Context, o *object, sent *unstructured.Unstructured, other string, err error, format string, arguments ...any) bool {
+	GinkgoHelper()
+	if !refused(err) {
+		return true
+	}
+	if r.returns(ctx, o, sent, other) { // it is the API server that makes it so when it merges
+		r.env.Fruitless(format+" is refused, though the webhook returns what is applied as it was: %v", append(arguments, err)...)
+		return false
+	}
+	r.fail(ctx, o, format+": expected it to be accepted as before, got: %v", append(arguments, err)...)
+	return false
 }
 
 // share has a second manager apply at another version, and both apply again; then each gives up what it can.
@@ -156,12 +171,8 @@ func (r *round) share(ctx context.Context, o *object, other string) {
 		}
 		between = r.inStorage(ctx, o)
 		err = r.apply(ctx, o, o.version, o.sent, first)
-		if refused(err) && r.returns(ctx, o, other) { // it is the API server that makes it so when it merges
-			r.env.Fruitless("applying again at %s, after a second manager at %s, is refused, though the webhook returns what is applied as it was: %v", o.version, other, err)
+		if !r.accepted(ctx, o, o.sent, other, err, "applying again at %s, after a second manager at %s", o.version, other) {
 			return nil, false
-		}
-		if refused(err) { // it was accepted before, so that it is what the webhook made of the object which is refused
-			r.fail(ctx, o, "applying again at %s, after a second manager at %s: expected it to be accepted as before, got: %v", o.version, other, err)
 		}
 		return between, r.merged(ctx, o, err, "applying again at %s, after a second manager at %s", o.version, other)
 	}
@@ -206,7 +217,13 @@ func (r *round) losesByRight(o *object) bool {
 // giveUp has the second manager give up its label, and then the first everything.
 func (r *round) giveUp(ctx context.Context, o *object, other string) {
 	GinkgoHelper()
-	if !r.merged(ctx, o, r.apply(ctx, o, other, r.part(o, false), second), "the second manager giving a label up at %s", other) {
+	const what = "the second manager giving a label up at %s"
+	left := o.sent.DeepCopy()
+	annotations := left.GetAnnotations()
+	annotations[kept] = "kept"
+	left.SetAnnotations(annotations)
+	err := r.apply(ctx, o, other, r.part(o, false), second)
+	if !r.accepted(ctx, o, left, other, err, what, other) || !r.merged(ctx, o, err, what, other) {
 		return
 	}
 	if got := r.read(ctx, o, o.version); got != nil {
@@ -216,7 +233,7 @@ func (r *round) giveUp(ctx context.Context, o *object, other string) {
 	}
 	nothing := &unstructured.Unstructured{Object: map[string]any{"kind": o.sent.GetKind()}}
 	nothing.SetName(o.name)
-	err := r.apply(ctx, o, o.version, nothing, first)
+	err = r.apply(ctx, o, o.version, nothing, first)
 	if refused(err) {
 		return // the fields are required
 	}
@@ -244,10 +261,15 @@ func (r *round) belongs(ctx context.Context, o *object, got *unstructured.Unstru
 // move writes at another version what two managers applied, and then has the first apply there.
 func (r *round) move(ctx context.Context, o *object, other string) {
 	GinkgoHelper()
-	if !r.merged(ctx, o, r.apply(ctx, o, o.version, r.part(o, true), second), "a second manager applying at %s", o.version) || r.read(ctx, o, other) == nil {
+	err := r.apply(ctx, o, o.version, r.part(o, true), second)
+	if refused(err) {
+		r.blame(ctx, requirement.ResourceApplyTwoManagers, o, "a second manager applying at %s: expected it to be accepted, got: %v", o.version, err)
 		return
 	}
-	err := put(ctx, r, o, other, nil, map[string]any{touched: other})
+	if !r.merged(ctx, o, err, "a second manager applying at %s", o.version) || r.read(ctx, o, other) == nil {
+		return
+	}
+	err = put(ctx, r, o, other, nil, map[string]any{touched: other})
 	if r.unconverted(ctx, err) {
 		r.blame(ctx, requirement.ResourceWriteNoOp, o, "applied at %s, put at %s (stored at %s) failed: %v", o.version, other, r.storage, err)
 		return
