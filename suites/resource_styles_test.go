@@ -694,7 +694,7 @@ func TestTwins(t *testing.T) {
 			delete(mode, "passthrough")
 			delete(mode, "reject")
 		}, requirement.ResourceApplyTwoManagers, requirement.Failed, "expected it to be accepted as before", nil},
-		"a union keeps its member": {twin(union, union, status), passesOn, requirement.ResourceApplyTwoManagers, requirement.Passed, "", nil},
+		"a union keeps its member":     {twin(union, union, status), passesOn, requirement.ResourceApplyTwoManagers, requirement.Passed, "", nil},
 		"a default is left out":        {twin(ref, bareRef, status), leavesOutDefault, requirement.ResourceApplyTwoManagers, requirement.Tolerated, "", nil},
 		"a selector that is an object": {twin(level, level, selector), passesOn, requirement.ResourceStatusEveryVersion, requirement.NotApplicable, "could not be judged for status.selector", nil},
 		"no selector for autoscalers":  {twin(level, level, status), passesOn, requirement.ResourceStatusEveryVersion, requirement.Passed, "", nil},
