@@ -82,3 +82,18 @@ func TestCoverageOnThePage(t *testing.T) {
 		}
 	}
 }
+
+// TestWritten adds up what clients of an API server wrote by each verb, at all versions.
+func TestWritten(t *testing.T) {
+	t.Parallel()
+	r := &reports.Report{Webhook: &reports.Webhook{Kinds: []reports.Kind{{
+		Coverage: []reports.Coverage{{From: "v1", To: "v2", Total: 2, Exercised: 2}},
+		Written: []reports.Coverage{
+			{From: "v1", Verb: "create", Total: 3, Exercised: 3}, {From: "v1", Verb: "status"}, {From: "v2", Verb: "create", Total: 4, Exercised: 2}, {From: "v2", Verb: "scale", Total: 1, Exercised: 1},
+		},
+	}}}}
+	want := "fields exercised: 2 of 2; written through the API server: create 5 of 7, scale 1 of 1"
+	if got := reporter.CoverageLines(r); len(got) != 1 || got[0] != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
