@@ -605,7 +605,7 @@ const (
 	UpgradeWriteNoOp                                    ID = "upgrade.write.no-op"                                      // After the upgrade, every object can be written as it is read, at every served version, and stays as it is.
 	UpgradeWriteStatus                                  ID = "upgrade.write.status"                                     // After the upgrade, the status of every object can be written as it is read.
 	UpgradeWriteApply                                   ID = "upgrade.write.apply"                                      // After the upgrade, the manager that has applied an object can apply it again, and another one can apply an annotation.
-	UpgradeWriteCreate                                  ID = "upgrade.write.create"                                     // After the upgrade, every object could be created again as it is read.
+	UpgradeWriteCreate                                  ID = "upgrade.write.create"                                     // After the upgrade, every object could be created again as it is read, and its users can change it.
 	UpgradeMigrationProved                              ID = "upgrade.migration.proved"                                 // Migrating the objects to the new storage version succeeds and loses nothing.
 	UpgradeUseCreate                                    ID = "upgrade.use.create"                                       // After the upgrade, new objects can be created at every served version, and read at all others.
 	UpgradeUseRead                                      ID = "upgrade.use.read"                                         // When controllers have written to the objects, and they are migrated, every served version shows what it did before.
@@ -934,6 +934,7 @@ var severities = map[violation]Verdict{
 	{UpgradeObjectsReadable, ""}:                         Tolerated,
 	{UpgradeWebhookOldDefinitions, PartNotReady}:         Tolerated,
 	{UpgradeWriteCreate, ""}:                             Tolerated,
+	{UpgradeWriteCreate, PartRefusedValue}:               Failed,
 	{UpgradeBackDefinitions, ""}:                         Tolerated,
 	{UpgradeBackRead, ""}:                                Tolerated,
 	{UpgradeBackContent, ""}:                             Tolerated,

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
@@ -20,6 +21,7 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/dump"
 	"github.com/crdconform/crdconform/internal/files"
+	"github.com/crdconform/crdconform/internal/manifest"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/rehearsal"
 	"github.com/crdconform/crdconform/internal/shell"
@@ -144,6 +146,7 @@ func (p *RehearsalPlan) readReleases(ctx context.Context) error {
 		return err
 	}
 	to.Assumed = p.assume(to)
+	to.Shipped = !slices.ContainsFunc(p.want.CRDs, func(name string) bool { return !isShipped(p.want.Path(name)) })
 	if to.Build == nil {
 		if i := slices.IndexFunc(to.Definitions, hasWebhookIn); i >= 0 {
 			return fmt.Errorf("the objects of %s are converted by a webhook, and none is given; give the new program after --, or its URL", to.Definitions[i].Name)
@@ -168,9 +171,9 @@ func (p *RehearsalPlan) oldRelease(ctx context.Context, i int, name string, to r
 		return r, err
 	}
 	if !slices.ContainsFunc(r.Definitions, func(d dump.Definition) bool {
-		return slices.ContainsFunc(to.Definitions, func(other dump.Definition) bool { return other.Name == d.Name })
+		return slices.ContainsFunc(to.Definitions, func(other dump.Definition) bool { return other.Name == d.Name || other.Spec.Group == d.Spec.Group })
 	}) {
-		return r, p.want.At(key, "no definition of %s is among the new ones, which are %s; is it the same project?", name, namesOf(to.Definitions))
+		return r, p.want.At(key, "no definition of %s, nor any of its group, is among the new ones, which are %s; is it the same project?", name, namesOf(to.Definitions))
 	}
 	if r.Build, err = p.oldBuild(i); err != nil {
 		return r, err
@@ -260,22 +263,44 @@ func hasWebhookIn(d dump.Definition) bool {
 }
 
 // assume returns the definitions of a release that are taken to be converted by its webhook, although their manifests do not say so:
-// all with several versions, if none says so. Kustomize often adds the stanza later.
+// all with several versions that say nothing, if none names a webhook. Kustomize and some programs add the stanza later.
 func (p *RehearsalPlan) assume(r rehearsal.Release) []string {
 	if r.Build == nil || slices.ContainsFunc(r.Definitions, hasWebhookIn) {
 		return nil
 	}
 	var names []string
 	for _, d := range r.Definitions {
-		if len(d.Spec.Versions) > 1 {
+		if len(d.Spec.Versions) > 1 && !statesConversion(d) {
 			names = append(names, d.Name)
 			p.notes = append(p.notes, fmt.Sprintf("%s of %s has no spec.conversion in the file; it is taken to name the webhook of the release", d.Name, r.Name))
 		}
 	}
 	if len(names) == 0 {
-		p.notes = append(p.notes, fmt.Sprintf("the webhook of %s converts nothing, since no definition of the release has several versions", r.Name))
+		p.notes = append(p.notes, fmt.Sprintf("the webhook of %s converts nothing, since no definition of the release with several versions names it or leaves spec.conversion open", r.Name))
 	}
 	return names
+}
+
+// statesConversion reports whether the manifest of a definition has a conversion stanza, also one that says None.
+func statesConversion(d dump.Definition) bool {
+	manifest := d.Manifest
+	if d.Converted != nil {
+		manifest = d.Converted
+	}
+	return gjson.GetBytes(manifest, "spec.conversion").Exists()
+}
+
+// isShipped reports whether definitions are what users install, and not bases that a kustomization is to add to.
+func isShipped(source string) bool {
+	if slices.Contains(strings.Split(filepath.ToSlash(source), "/"), "bases") {
+		return false
+	}
+	file := source
+	if info, err := os.Stat(source); err == nil && info.IsDir() {
+		file = filepath.Join(source, "file")
+	}
+	above := manifest.KustomizationIn(filepath.Dir(filepath.Dir(file)))
+	return manifest.IsKustomization(source) || manifest.KustomizationIn(filepath.Dir(file)) != "" || above == ""
 }
 
 // oldBuild is the build of an old release, or nil if nobody says which it is.

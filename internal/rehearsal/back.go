@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -119,7 +120,7 @@ func (l *leg) restore(ctx context.Context, k *kind, when string) (bool, error) {
 	err := l.put(ctx, k, k.old, l.oldHook.client)
 	l.record.tried(id, k, max(k.objects, 1))
 	if err == nil {
-		l.goes("%s: %s, the old definition can be put back.", k.name, when)
+		l.goes(k, "%s, the old definition can be put back.", when)
 		return true, nil
 	}
 	if !isRefusal(err) {
@@ -130,7 +131,7 @@ func (l *leg) restore(ctx context.Context, k *kind, when string) (bool, error) {
 		commands: []string{k.way.command() + " " + l.from.Apply},
 	})
 	if !isStoredVersions(err) || !k.new.has(k.old.storage()) {
-		l.goes("%s: %s, the old definition cannot be put back any more: %s.", k.name, when, said(err))
+		l.goes(k, "%s, the old definition cannot be put back any more: %s.", when, said(err))
 		return false, nil
 	}
 	hindered, err := l.detour(ctx, k)
@@ -138,9 +139,9 @@ func (l *leg) restore(ctx context.Context, k *kind, when string) (bool, error) {
 	case err != nil:
 		return false, err
 	case hindered == "":
-		l.goes("%s: %s, the old definition can be put back only after the new one was changed to store at %s, and the objects were migrated back.", k.name, when, k.old.storage())
+		l.goes(k, "%s, the old definition can be put back only after the new one was changed to store at %s, and the objects were migrated back.", when, k.old.storage())
 	default:
-		l.goes("%s: %s, the old definition cannot be put back any more: %s.", k.name, when, hindered)
+		l.goes(k, "%s, the old definition cannot be put back any more: %s.", when, hindered)
 	}
 	return hindered == "", nil
 }
@@ -173,12 +174,32 @@ func (l *leg) detour(ctx context.Context, k *kind) (hindered string, err error) 
 	return "", err
 }
 
-// goes notes how the way back is.
-func (l *leg) goes(format string, arguments ...any) {
-	text := fmt.Sprintf(format, arguments...)
-	if !slices.Contains(l.back, text) {
-		l.back = append(l.back, text)
+// wayBack says how some definitions can be put back.
+type wayBack struct {
+	how   string
+	kinds []string
+}
+
+// goes notes how the way back of a definition is.
+func (l *leg) goes(k *kind, format string, arguments ...any) {
+	how := fmt.Sprintf(format, arguments...)
+	i := slices.IndexFunc(l.back, func(w wayBack) bool { return w.how == how })
+	if i < 0 {
+		i = len(l.back)
+		l.back = append(l.back, wayBack{how: how})
 	}
+	if !slices.Contains(l.back[i].kinds, k.name) {
+		l.back[i].kinds = append(l.back[i].kinds, k.name)
+	}
+}
+
+// sentences says how the way back is, once for all definitions for which it is the same.
+func sentences(ways []wayBack) []string {
+	var all []string
+	for _, w := range ways {
+		all = append(all, strings.Join(w.kinds, ", ")+": "+w.how)
+	}
+	return all
 }
 
 // readBack reads the objects with the old release in place. Those that were there are to show what they did, and new ones what they

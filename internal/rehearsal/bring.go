@@ -46,6 +46,7 @@ func (l *leg) bring(ctx context.Context) error {
 	for _, k := range l.upgraded() {
 		if k.old == nil {
 			l.record.skipWithoutObjects(k, "the old release has no such definition")
+			l.record.spare(requirement.UpgradeBackDefinitions, k, "the old release has no such definition")
 		} else if k.objects == 0 {
 			l.record.skipWithoutObjects(k, "there are no objects of it")
 		}
@@ -192,6 +193,9 @@ func (l *leg) bringObjects(ctx context.Context) error {
 			return fmt.Errorf("bringing in %s: %w", e.from, err)
 		}
 		k.objects++
+		if e.bare {
+			k.bare++
+		}
 		k.stored[e.version]++
 	}
 	if cut > 0 {
@@ -374,10 +378,17 @@ func (l *leg) baseline(ctx context.Context, k *kind) error {
 	}
 	unreadable := map[string]bool{}
 	for _, version := range versions {
+		var suspect []*unstructured.Unstructured
 		unlisted, failures, err := l.sweep(ctx, k, version, func(object *unstructured.Unstructured) error {
+			if s := k.old.schema(version); s != nil && len(invalid(object.Object, nil, s)) > 0 {
+				suspect = append(suspect, object.DeepCopy())
+			}
 			return k.book.enter(page{before, version}, object)
 		})
 		if err != nil {
+			return err
+		}
+		if err := l.refusedBefore(ctx, k, version, suspect); err != nil {
 			return err
 		}
 		if !converted {

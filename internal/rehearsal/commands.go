@@ -1,9 +1,12 @@
 package rehearsal
 
 import (
+	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
+	"github.com/crdconform/crdconform/internal/fieldpath"
 	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/shell"
 )
@@ -38,6 +41,22 @@ func (k *kind) kubectlList(version string) string {
 // kubectlReplace is the command that tries to write an object as it is read.
 func (k *kind) kubectlReplace(version, object string, options ...string) string {
 	return k.kubectlGet(version, object) + " | kubectl replace --dry-run=server " + strings.Join(append(options, "-f -"), " ")
+}
+
+// kubectlPatch is the command that tries to change a field of an object.
+func (k *kind) kubectlPatch(version, object, field string, value any) string {
+	pointer := ""
+	for _, step := range fieldpath.Split(field) {
+		if step.List {
+			step.Key = strconv.Itoa(step.At)
+		}
+		pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(step.Key)
+	}
+	patch, err := json.Marshal([]map[string]any{{"op": "replace", "path": pointer, "value": value}})
+	if err != nil {
+		return k.kubectlGet(version, object)
+	}
+	return fmt.Sprintf("kubectl patch --dry-run=server %s %s --type=json -p %s", k.target(version), k.in(object), shell.Quote(string(patch)))
 }
 
 // kubectlDelete is the command that tries to delete an object.

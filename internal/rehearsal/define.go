@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ import (
 func (l *leg) drop(ctx context.Context) error {
 	var names []string
 	for _, k := range l.going() {
+		l.record.unmanaged(k, requirement.UpgradeDropSafe)
 		if len(k.dropped()) == 0 {
 			l.record.spare(requirement.UpgradeDropSafe, k, "the new definition has all versions of the old one")
 			continue
@@ -56,6 +58,24 @@ func (l *leg) drop(ctx context.Context) error {
 // dropped are the versions of the old definition that the new one lacks.
 func (k *kind) dropped() []string {
 	return slices.DeleteFunc(k.old.versions(), k.new.has)
+}
+
+// unmanaged notes that a requirement rests on managed fields, which the objects of a definition were dumped without.
+func (r *record) unmanaged(k *kind, id requirement.ID) {
+	if k.bare == 0 {
+		return
+	}
+	all := ""
+	if k.scoped {
+		all = " -A"
+	}
+	why := fmt.Sprintf("%d of %d objects were dumped without their managed fields, which kubectl hides, so whether these name a version that goes, or their managers can still apply, is not known; "+
+		"dump them again: kubectl get %s.%s%s -o yaml --show-managed-fields", k.bare, k.objects, k.plural, k.group, all)
+	if len(k.dropped()) > 0 {
+		r.open(id, k, why)
+	} else if id != requirement.UpgradeDropSafe {
+		r.half(id, k, why)
+	}
 }
 
 // droppable notes what still needs a version. That status.storedVersions has it is left to the API server, which refuses the definition.
@@ -112,6 +132,9 @@ func (l *leg) define(ctx context.Context) error {
 		if err := l.defineOne(ctx, k); err != nil {
 			return err
 		}
+		if k.old != nil && k.stopped == "" {
+			l.record.takenAway(k)
+		}
 	}
 	return nil
 }
@@ -122,6 +145,19 @@ func (l *leg) defineOne(ctx context.Context, k *kind) error {
 		err = l.anotherWay(ctx, k, err)
 	}
 	l.record.tried(requirement.UpgradeDefinitionsAccepted, k, max(k.objects, 1))
+	if err == nil {
+		err = l.install.named(ctx, k.name)
+	}
+	if errors.Is(err, kube.ErrNamesTaken) {
+		l.record.find(finding{
+			id: requirement.UpgradeDefinitionsAccepted, kind: k, version: k.new.storage(),
+			message: fmt.Sprintf("the API server stores the new definition and does not accept its names, so that nothing of it takes effect: %v; give it names that nothing else has, "+
+				"and no short name that is its own singular or plural", err),
+			commands: []string{k.way.command() + " " + l.to.Apply, fmt.Sprintf("kubectl get crd %s -o jsonpath='{.status.conditions}'", k.name)},
+		})
+		l.record.stop(k, requirement.UpgradeDefinitionsAccepted)
+		return nil
+	}
 	if !isRefusal(err) {
 		return err
 	}
@@ -138,6 +174,31 @@ func (l *leg) defineOne(ctx context.Context, k *kind) error {
 	}
 	l.record.stop(k, requirement.UpgradeDefinitionsAccepted)
 	return nil
+}
+
+// takenAway notes what clients of the old definition could request, and is not there any more.
+func (r *record) takenAway(k *kind) {
+	for _, version := range k.old.served() {
+		was := k.old.subresources(version)
+		now := k.new.subresources(version)
+		switch {
+		case !slices.Contains(k.new.served(), version):
+			r.note("%s does not serve %s any more: clients and manifests that name it get the status 404", k.name, version)
+			continue
+		case was.Status != nil && now.Status == nil:
+			r.find(finding{
+				id: requirement.UpgradeWriteStatus, kind: k, version: version,
+				message: fmt.Sprintf("the new definition has no subresource for the status at %s, and the old one has: controllers that write the status get 404, "+
+					"and a client that replaces an object without its status deletes it; add subresources: {status: {}} to the version", version),
+				commands: []string{fmt.Sprintf("kubectl get --raw /apis/%s/%s | jq '.resources[].name'", k.group, version)},
+			})
+		case was.Status == nil && now.Status != nil:
+			r.note("%s has the subresource for the status at %s now: a status that clients write together with the rest of an object is ignored from then on", k.name, version)
+		}
+		if was.Scale != nil && now.Scale == nil {
+			r.note("%s has no subresource for the scale at %s any more: kubectl scale and autoscalers get 404", k.name, version)
+		}
+	}
 }
 
 // anotherWay installs a definition in another way that the API server accepts.
@@ -242,34 +303,44 @@ func (l *leg) someWebhook(ctx context.Context, s *side) (*apiextensionsv1.Webhoo
 // newWebhookFirst runs the new webhook under the old definitions.
 func (l *leg) newWebhookFirst(ctx context.Context) error {
 	id := requirement.UpgradeWebhookOldDefinitions
+	alone := map[*kind]string{} // why the old definition needs no webhook
 	kinds := slices.DeleteFunc(l.going(), func(k *kind) bool {
 		switch {
 		case l.newHook.build == nil:
 			l.record.spare(id, k, "the new release has no webhook")
-		case !k.old.converts():
-			l.record.spare(id, k, "no webhook converts objects of the old definition")
 		case !k.new.converts():
 			l.record.spare(id, k, "no webhook converts objects of the new definition")
+		case !k.old.converts():
+			alone[k] = "no webhook converts objects of the old definition"
 		default:
 			return k.objects == 0
 		}
 		return true
 	})
-	if len(kinds) == 0 || !l.record.selects(id) {
+	if len(kinds)+len(alone) == 0 || !l.record.selects(id) {
+		return nil
+	}
+	if len(kinds) == 0 && !(l.newHook.build.Starts() && l.newHook.build.Acts()) { // it cannot notice which definitions there are
+		l.record.spareAll(id, alone)
 		return nil
 	}
 	err := l.startFor(ctx, &l.newHook, kinds, (*kind).oldSide)
-	if err != nil && !l.newHook.build.Starts() {
+	switch {
+	case ctx.Err() != nil:
+		return err
+	case err != nil && !l.newHook.build.Starts():
 		return unreachable(err)
-	}
-	if err != nil && ctx.Err() == nil {
-		for _, k := range kinds {
+	case err != nil:
+		for _, k := range slices.Concat(kinds, slices.SortedFunc(maps.Keys(alone), func(a, b *kind) int { return a.index - b.index })) {
 			l.record.find(finding{
-				id: id, part: requirement.PartNotReady, kind: k, message: "the new program does not start while the old definitions are there: " + oneLine(err),
+				id: id, part: requirement.PartNotReady, kind: k,
+				message: "the new program does not start while the old definitions are there, as with Helm, which leaves crds/ alone: " + oneLine(err) +
+					"; have users install the new definitions first, or have the program wait for them",
 				commands: []string{k.way.command() + " " + l.from.Apply},
 			})
 		}
-	} else {
+	default:
+		l.record.spareAll(id, alone)
 		for _, k := range kinds {
 			if err := l.as(ctx, k, k.old, k.old.served(), id, "by the new webhook under the old definition"); err != nil {
 				return err
@@ -282,6 +353,13 @@ func (l *leg) newWebhookFirst(ctx context.Context) error {
 		}
 	}
 	return l.point(ctx, kinds, (*kind).oldSide, l.oldHook.client)
+}
+
+// spareAll notes for definitions why there is nothing to judge.
+func (r *record) spareAll(id requirement.ID, why map[*kind]string) {
+	for k, text := range why {
+		r.spare(id, k, "%s", text)
+	}
 }
 
 // unreachable is that nothing can be judged, since a webhook that is said to run cannot be reached.

@@ -46,6 +46,7 @@ const mostOthers = 20
 var (
 	quotedName = regexp.MustCompile(`"[^"]*"`)
 	number     = regexp.MustCompile(`[0-9]+`)
+	gotValue   = regexp.MustCompile(`got &.*`) // as server-side apply prints a value
 )
 
 // likeness is what two findings with the same cause have in common.
@@ -61,7 +62,7 @@ func (f finding) likeness(s *corpus.Schema) string {
 		if _, name := kube.SplitKey(f.object); name != "" {
 			what = strings.ReplaceAll(strings.ReplaceAll(what, f.object, "*"), name, "*")
 		}
-		what = number.ReplaceAllString(quotedName.ReplaceAllString(what, `"*"`), "0")
+		what = number.ReplaceAllString(quotedName.ReplaceAllString(gotValue.ReplaceAllString(what, "*"), `"*"`), "0")
 	}
 	return strings.Join([]string{string(f.id), string(f.part), definition, f.version, what}, "\x00")
 }
@@ -107,6 +108,8 @@ type judged struct {
 	why        string              // it is reported there
 	immaterial bool
 	errored    error
+	found      int    // objects that are known to be concerned, as far as they are not among those that failed
+	open       string // why it is not known whether it holds, although nothing was found
 	step       string
 }
 
@@ -183,6 +186,11 @@ func (r *record) half(id requirement.ID, k *kind, why string) {
 // explain notes that something was found of a requirement that is reported for others, and why.
 func (r *record) explain(id requirement.ID, k *kind, by, why string) {
 	r.each(id, k, func(j *judged) { j.explained, j.why = cmp.Or(j.explained, by), cmp.Or(j.why, why) })
+}
+
+// open notes why it is not known whether a requirement holds, unless something is found of it.
+func (r *record) open(id requirement.ID, k *kind, why string) {
+	r.each(id, k, func(j *judged) { j.open = why })
 }
 
 // errored notes that a requirement could not be judged.
@@ -336,6 +344,7 @@ func (r *record) more(id requirement.ID, k *kind, version, text string, objects 
 	for _, c := range r.findingsOf(id, k) {
 		if c.Version == version && strings.Contains(c.Message, text) {
 			c.Count = max(c.Count, objects)
+			r.each(id, k, func(j *judged) { j.found = max(j.found, objects) })
 		}
 	}
 }

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,6 +50,11 @@ func definitionsResource() schema.GroupVersionResource {
 
 // put installs a manifest in a way, over what is there. It returns what the API server says as it is.
 func (i *installer) put(ctx context.Context, way Way, manifest map[string]any) error {
+	return i.putOver(ctx, way, manifest, false)
+}
+
+// putOver is put, which may take fields from other managers.
+func (i *installer) putOver(ctx context.Context, way Way, manifest map[string]any, force bool) error {
 	name := (&unstructured.Unstructured{Object: manifest}).GetName()
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		there, err := i.crds.Get(ctx, name, metav1.GetOptions{})
@@ -57,7 +65,7 @@ func (i *installer) put(ctx context.Context, way Way, manifest map[string]any) e
 		wanted := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(manifest)}
 		switch way {
 		case ServerSide:
-			return i.applyServerSide(ctx, there, missing, wanted)
+			return i.applyServerSide(ctx, there, missing, wanted, force)
 		case Replace:
 			if missing {
 				_, err = i.crds.Create(ctx, wanted, metav1.CreateOptions{FieldManager: "kubectl-create"})
@@ -118,7 +126,7 @@ func (i *installer) applied(manifest map[string]any, annotation string) (map[str
 }
 
 // applyServerSide does what kubectl apply --server-side does, which first takes over what kubectl apply owned.
-func (i *installer) applyServerSide(ctx context.Context, there *unstructured.Unstructured, missing bool, wanted *unstructured.Unstructured) error {
+func (i *installer) applyServerSide(ctx context.Context, there *unstructured.Unstructured, missing bool, wanted *unstructured.Unstructured, force bool) error {
 	if !missing {
 		patch, err := csaupgrade.UpgradeManagedFieldsPatch(there, sets.New(clientSideManager), serverSideManager)
 		if err == nil && len(patch) > 0 {
@@ -132,7 +140,7 @@ func (i *installer) applyServerSide(ctx context.Context, there *unstructured.Uns
 	if err != nil {
 		return err
 	}
-	_, err = i.crds.Patch(ctx, wanted.GetName(), types.ApplyPatchType, raw, metav1.PatchOptions{FieldManager: serverSideManager})
+	_, err = i.crds.Patch(ctx, wanted.GetName(), types.ApplyPatchType, raw, metav1.PatchOptions{FieldManager: serverSideManager, Force: &force})
 	return err
 }
 
@@ -160,6 +168,25 @@ func (i *installer) effective(ctx context.Context, s *side, column string) error
 	}
 	return i.Served(ctx, s.typed, column)
 }
+
+// named waits until an API server has looked at the names of a definition that is established, and fails if it does not accept them.
+func (i *installer) named(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, kube.Effect)
+	defer cancel()
+	return kube.Until(ctx, namesPoll, func(ctx context.Context) (bool, error) {
+		now, err := i.Client.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		if c := apihelpers.FindCRDCondition(now, apiextensionsv1.NamesAccepted); c != nil && c.Status == apiextensionsv1.ConditionFalse {
+			return false, fmt.Errorf("%w: %s", kube.ErrNamesTaken, c.Message)
+		}
+		return equality.Semantic.DeepEqual(now.Spec.Names, now.Status.AcceptedNames), nil
+	})
+}
+
+// namesPoll is how often an API server is asked about names.
+const namesPoll = 10 * time.Millisecond
 
 // remove deletes a definition and waits until it is gone.
 func (i *installer) remove(ctx context.Context, name string) error {

@@ -22,6 +22,8 @@ func (j *judged) verdict() requirement.Verdict {
 		return j.worst
 	case j.errored != nil:
 		return requirement.Errored
+	case j.open != "":
+		return requirement.Unknown
 	case j.blocked != "", j.explained != "":
 		return requirement.NotApplicable
 	case j.tried > 0:
@@ -56,6 +58,9 @@ func (r *record) result(id requirement.ID, k *kind, unjudged string) reports.Res
 	switch result.Verdict {
 	case requirement.Unknown:
 		result.Reason = unjudged
+		if j != nil && j.open != "" {
+			result.Reason = j.open
+		}
 	case requirement.Errored:
 		result.Reason = j.errored.Error()
 	case requirement.NotApplicable:
@@ -153,7 +158,7 @@ func (r *record) cells(step map[at]*judged) []reports.LegCell {
 	cells := make([]reports.LegCell, 0, len(r.kinds))
 	for _, k := range r.kinds {
 		cell := reports.LegCell{Definition: k.name, Verdict: requirement.NotApplicable}
-		failed := map[string]struct{}{}
+		failed, found := map[string]struct{}{}, 0
 		explained := ""
 		for _, id := range IDs() {
 			for _, about := range []*kind{k, nil} {
@@ -167,14 +172,15 @@ func (r *record) cells(step map[at]*judged) []reports.LegCell {
 				if looksAtObjects(id) {
 					cell.Objects = max(cell.Objects, j.tried)
 				}
-				cell.Reason = cmp.Or(cell.Reason, j.blocked, j.skipped)
+				cell.Reason = cmp.Or(cell.Reason, j.open, j.blocked, j.skipped)
 				explained = cmp.Or(explained, j.explained)
+				found = max(found, j.found)
 				for object := range j.failed {
 					failed[object] = struct{}{}
 				}
 			}
 		}
-		cell.Found = len(failed)
+		cell.Found = max(len(failed), found)
 		switch {
 		case explained != "" && explanation.Worse(cell.Verdict, requirement.Passed) <= 0: // not all that was found is reported here
 			cell.Verdict, cell.Reason = requirement.NotApplicable, "what was found is explained by "+explained

@@ -70,7 +70,7 @@ type leg struct {
 	sources  *Objects // that are brought in
 	carried  *Objects // as they are stored after the upgrade; nil if it did not get so far
 	began    time.Time
-	back     []string // whether the old release can be put back, in sentences
+	back     []wayBack
 
 	oldHook hook
 	newHook hook
@@ -100,16 +100,18 @@ func newLeg(p *Plan, from, to Release, objects *Objects, subject string, carries
 	known := map[string]*kind{}
 	add := func(release Release, put func(*kind, *side, dump.Definition) error) error {
 		for _, d := range release.Definitions {
-			s, err := newSide(d, slices.Contains(release.Assumed, d.Name))
+			assumed := slices.Contains(release.Assumed, d.Name)
+			s, err := newSide(d, assumed)
 			if err != nil {
 				return err
 			}
+			s.unnamed = assumed && release.Shipped
 			k := known[d.Name]
 			if k == nil {
 				spec := d.Spec
 				k = &kind{
 					name: d.Name, group: spec.Group, plural: spec.Names.Plural, kind: spec.Names.Kind,
-					scoped: spec.Scope == apiextensionsv1.NamespaceScoped, stored: map[string]int{}, unreadable: map[string]bool{}, way: p.Way,
+					scoped: spec.Scope == apiextensionsv1.NamespaceScoped, stored: map[string]int{}, unreadable: map[string]bool{}, invalid: map[string]bool{}, way: p.Way,
 				}
 				known[d.Name] = k
 				l.kinds = append(l.kinds, k)
@@ -134,7 +136,8 @@ func newLeg(p *Plan, from, to Release, objects *Objects, subject string, carries
 			k.old.stored = objects.Stored[k.name]
 		}
 		if k.new == nil {
-			l.record.note("%s is not among the new definitions, so it stays as it is: installing a release removes no definition", k.name)
+			l.record.note("%s is gone from the new release: kubectl apply, and Helm with crds/, leave it and its objects as they are, and nobody converts them once the old webhook is gone; "+
+				"if it was a template of a chart, Helm deletes it with all its objects", k.name)
 		}
 		for _, s := range []*side{k.old, k.new} {
 			if s != nil && s.why != nil {
@@ -334,7 +337,7 @@ func (l *leg) conclude(ctx context.Context, o *Outcome) {
 	} else if len(l.record.steps) > 0 {
 		unjudged = fmt.Sprintf("the rehearsal ended in the step %q before it was judged", l.record.steps[len(l.record.steps)-1].Name)
 	}
-	leg := reports.Leg{From: l.from.Name, To: l.to.Name, Steps: l.record.allSteps(), Findings: l.record.findings(), Return: l.back}
+	leg := reports.Leg{From: l.from.Name, To: l.to.Name, Steps: l.record.allSteps(), Findings: l.record.findings(), Return: sentences(l.back)}
 	for _, k := range l.record.kinds {
 		leg.Kinds = append(leg.Kinds, reports.LegKind{
 			Definition: k.name, Kind: k.kind, Objects: k.objects, Stored: k.stored, Served: k.new.served(), Storage: k.new.storage(),

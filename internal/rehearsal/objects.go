@@ -51,6 +51,7 @@ type entry struct {
 	offset          int64
 	length          int32
 	stored          bool // it is as etcd has it
+	bare            bool // it is from a cluster, without the managed fields that it has there
 	from            string
 }
 
@@ -113,6 +114,7 @@ func (o *Objects) Add(object dump.Object, edit func(*unstructured.Unstructured) 
 			return err
 		}
 	}
+	e.bare = !object.Stored && u.GetResourceVersion() != "" && len(u.GetManagedFields()) == 0
 	e.order = orderOf(u, object.Stored, len(o.all))
 	raw, err := storable(u, len(o.all))
 	if err != nil {

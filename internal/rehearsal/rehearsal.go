@@ -40,6 +40,9 @@ type Release struct {
 	// converted by Build.
 	Assumed []string
 
+	// Shipped says that the manifests are those that users install, and not what something is still to be added to.
+	Shipped bool
+
 	// Apply names the files to apply, for commands that people repeat, such as "-f v1.4/crds".
 	Apply string
 }
@@ -222,9 +225,11 @@ type kind struct {
 	book     *book
 	stored   map[string]int // objects by the version that they were brought in at
 	objects  int
+	bare     int // objects whose managed fields are not known
 
 	made       []made          // objects that the rehearsal created
 	unreadable map[string]bool // objects that could not be read before the upgrade
+	invalid    map[string]bool // objects that the old schema refuses, and that could not be applied before the upgrade
 
 	// stopped is the requirement that keeps the definition from being looked at any further; empty if none does.
 	stopped requirement.ID
@@ -239,6 +244,7 @@ type side struct {
 	given    map[string]any // the manifest as the user has it
 	manifest map[string]any // and with the conversion stanza that is assumed, if any
 	typed    *apiextensionsv1.CustomResourceDefinition
+	unnamed  bool     // it is shipped without a conversion stanza, which something adds later
 	stored   []string // status.storedVersions of the user's cluster; nil if they are not known
 }
 
@@ -277,13 +283,15 @@ func (s *side) converts() bool {
 }
 
 // status reports whether a version has the status as a subresource.
-func (s *side) status(version string) bool {
+func (s *side) status(version string) bool { return s.subresources(version).Status != nil }
+
+func (s *side) subresources(version string) apiextensionsv1.CustomResourceSubresources {
 	for _, v := range s.typed.Spec.Versions {
-		if v.Name == version {
-			return v.Subresources != nil && v.Subresources.Status != nil
+		if v.Name == version && v.Subresources != nil {
+			return *v.Subresources
 		}
 	}
-	return false
+	return apiextensionsv1.CustomResourceSubresources{}
 }
 
 // newSide reads a definition.

@@ -16,9 +16,6 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// someWrites is how many objects are written to see whether the old webhook can store them under the new definitions.
-const someWrites = 20
-
 // oldWebhookStill reads the objects while the old webhook still serves under the new definitions, as between two steps of a rollout.
 func (l *leg) oldWebhookStill(ctx context.Context) error {
 	id := requirement.UpgradeWebhookOldBuild
@@ -52,10 +49,10 @@ func (l *leg) oldWebhookStill(ctx context.Context) error {
 	return nil
 }
 
-// oldWrites tries to write some objects while the old webhook has to bring them to the new storage version.
+// oldWrites tries to write the objects while the old webhook has to bring them to the new storage version.
 func (l *leg) oldWrites(ctx context.Context, k *kind, version, did string) error {
 	objects := slices.DeleteFunc(slices.Clone(k.book.names), func(object string) bool { return k.unreadable[object] })
-	failures, err := l.each(ctx, objects[:min(len(objects), someWrites)], func(ctx context.Context, object string) (func() error, error) {
+	failures, err := l.each(ctx, objects, func(ctx context.Context, object string) (func() error, error) {
 		at, name := l.at(k, version, object)
 		got, err := at.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
@@ -241,7 +238,7 @@ func (l *leg) read(ctx context.Context) error {
 			l.record.once(k, id, "the same is already reported for the new release alone", requirement.UpgradeReadGet, requirement.UpgradeReadContent, requirement.UpgradeReadPruned)
 		}
 	}
-	return nil
+	return l.shipped(ctx)
 }
 
 // once takes back what was found of a requirement if all of it was found of others as well, and says why: it is reported once.

@@ -205,6 +205,7 @@ func (l *leg) appliesAgain(ctx context.Context, k *kind, objects []string) error
 		return err
 	})
 	l.record.tried(id, k, tried)
+	l.record.unmanaged(k, id)
 	return err
 }
 

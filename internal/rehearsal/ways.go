@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/requirement"
@@ -88,43 +89,104 @@ func (a *api) specOf(ctx context.Context, k *kind) (map[string]any, error) {
 	return spec, err
 }
 
-// tryWay installs the old definition and the new one over it in a way.
+// tryWay installs the new definition in a way over the old one, as that may have been installed.
 func (l *leg) tryWay(ctx context.Context, k *kind, way Way, fresh map[string]any) error {
-	id := wayIDs()[way]
-	if !l.record.selects(id) {
+	if !l.record.selects(wayIDs()[way]) {
 		return nil
 	}
-	planted, err := l.installOld(ctx, k, way, k.old.given)
+	for _, installed := range k.old.installed(way) {
+		if err := l.tryOver(ctx, k, way, installed, fresh); err != nil {
+			return err
+		}
+		if l.record.broken(wayIDs()[way], k) {
+			break // it says nothing more
+		}
+	}
+	return nil
+}
+
+// tryOver installs the old definition in one way and the new one over it in another, or the same.
+func (l *leg) tryOver(ctx context.Context, k *kind, way, installed Way, fresh map[string]any) error {
+	id := wayIDs()[way]
+	planted, err := l.installOld(ctx, k, installed, k.old.given)
 	if err != nil {
 		if ctx.Err() != nil || !isAbout(err) {
 			return err
 		}
-		l.record.skip(id, k, "the old definition cannot be installed in this way: %s", said(err))
+		if installed == way {
+			l.record.skip(id, k, "the old definition cannot be installed in this way: %s", said(err))
+		}
 		return nil
 	}
-	if planted && way == ServerSide {
+	if planted && (way == ServerSide || installed != way) {
 		l.record.skip(id, k, "today's API server refuses to create the old definition, so it is not known which of its fields were applied by server-side apply")
 		return l.install.remove(ctx, k.name)
 	}
-	refused := l.install.put(ctx, way, k.new.given)
+	injector := k.old.injector()
+	if injector != "" {
+		if err := l.install.inject(ctx, k.name, injector); err != nil && (ctx.Err() != nil || !isAbout(err)) {
+			return err
+		}
+	}
+	over := "the old one" + historyOf(way, installed, injector)
+	refused := l.install.putOver(ctx, way, k.new.given, installed == Replace)
 	switch {
 	case ctx.Err() != nil || refused != nil && !isAbout(refused):
 		return refused
 	case refused != nil && isStoredVersions(refused):
 		l.record.blocked(id, k, requirement.UpgradeDefinitionsAccepted)
 	case refused != nil:
-		l.record.find(finding{id: id, kind: k, message: fmt.Sprintf("%s of the new definition over the old one fails: %s", way.command(), said(refused)), commands: l.wayCommands(way)})
+		l.record.find(finding{
+			id: id, kind: k, commands: l.wayCommands(way, installed),
+			message: fmt.Sprintf("%s of the new definition over %s fails: %s%s", way.command(), over, said(refused), k.remedy(refused, injector)),
+		})
 	default:
 		l.record.tried(id, k, 1)
 		upgraded, err := l.specOf(ctx, k)
 		if err != nil {
 			return err
 		}
-		for _, text := range leftovers(fresh, upgraded) {
-			l.record.find(finding{id: id, kind: k, message: fmt.Sprintf("after %s of the new definition over the old one, it is not what its manifest says: %s", way.command(), text), commands: l.wayCommands(way)})
+		expected := runtime.DeepCopyJSON(fresh)
+		if injector != "" && k.new.converts() { // it goes on writing it
+			withoutBundle(expected)
+			withoutBundle(upgraded)
+		}
+		for _, text := range leftovers(expected, upgraded) {
+			l.record.find(finding{
+				id: id, kind: k, commands: l.wayCommands(way, installed),
+				message: fmt.Sprintf("after %s of the new definition over %s, it is not what its manifest says: %s", way.command(), over, text),
+			})
 		}
 	}
 	return l.install.remove(ctx, k.name)
+}
+
+// historyOf says what happened to the old definition before the new one is installed, as far as that is not what happens then.
+func historyOf(way, installed Way, injector string) string {
+	text := ""
+	switch {
+	case installed == way:
+	case installed == Replace:
+		text = ", which kubectl create (or Helm) installed"
+	default:
+		text = ", which " + installed.command() + " installed"
+	}
+	if injector != "" {
+		text += fmt.Sprintf(", in which %s wrote the caBundle", injector)
+	}
+	return text
+}
+
+// remedy says what to do about a definition that is refused, as far as that is known.
+func (k *kind) remedy(refused error, injector string) string {
+	switch {
+	case isTooLong(refused):
+		return "; it has to be applied with --server-side, which needs no such annotation, or leave descriptions out of it"
+	case injector != "" && !k.new.converts() && strings.Contains(said(refused), "spec.conversion"):
+		return fmt.Sprintf("; %s owns the caBundle, so that stays without the rest of the stanza: keep spec.conversion in the release, or have users remove it first: "+
+			`kubectl patch crd %s --type=json -p '[{"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}}]'`, injector, k.name)
+	}
+	return ""
 }
 
 // installOld installs the old definition. One that API servers of today refuse to create is written to etcd, as it is in clusters
@@ -168,9 +230,9 @@ func (w Way) command() string {
 	return "kubectl apply"
 }
 
-func (l *leg) wayCommands(way Way) []string {
-	first := way.command()
-	if way == Replace {
+func (l *leg) wayCommands(way, installed Way) []string {
+	first := installed.command()
+	if installed == Replace {
 		first = "kubectl create"
 	}
 	return []string{first + " " + l.from.Apply, way.command() + " " + l.to.Apply}

@@ -38,6 +38,7 @@ func (l *leg) write(ctx context.Context) error {
 			}
 		}
 		l.record.wrote(k, tried)
+		l.record.unmanaged(k, requirement.UpgradeWriteApply)
 	}
 	return nil
 }
@@ -89,6 +90,9 @@ func (l *leg) writeAt(ctx context.Context, k *kind, version string, tried map[re
 		page = slices.DeleteFunc(page, func(object *unstructured.Unstructured) bool {
 			return l.record.brokenFor(requirement.UpgradeWriteNoOp, k, keyOf(object))
 		})
+		if err := l.edits(ctx, k, version, page); err != nil {
+			return err
+		}
 		if version == k.home() && k.new.status(version) && l.record.selects(requirement.UpgradeWriteStatus) {
 			if err := l.statuses(ctx, k, version, page); err != nil {
 				return err
@@ -226,7 +230,7 @@ func (l *leg) applies(ctx context.Context, k *kind, version string, objects []*u
 	tried += len(failures)
 	for _, f := range failures {
 		failed := &applyError{}
-		if !errors.As(f.err, &failed) {
+		if !errors.As(f.err, &failed) || k.invalid[f.object] {
 			continue
 		}
 		l.record.find(finding{
@@ -236,6 +240,21 @@ func (l *leg) applies(ctx context.Context, k *kind, version string, objects []*u
 		})
 	}
 	return tried, err
+}
+
+// refusedBefore notes which objects that the old schema refuses cannot be applied before the upgrade either.
+func (l *leg) refusedBefore(ctx context.Context, k *kind, version string, objects []*unstructured.Unstructured) error {
+	failures, err := every(ctx, objects, keyOf, func(ctx context.Context, object *unstructured.Unstructured) (func() error, error) {
+		return nil, l.apply(ctx, k, version, secondManager, annotated(object))
+	})
+	for _, f := range failures {
+		k.invalid[f.object] = true
+	}
+	if len(failures) > 0 {
+		l.record.note("%d objects of %s, such as %s, were not valid at %s before the upgrade, and could not be applied then either, for which it is not to blame; mend them: %s",
+			len(failures), k.name, failures[0].object, version, said(failures[0].err))
+	}
+	return err
 }
 
 // apply has a manager apply something, without keeping it.

@@ -50,7 +50,7 @@ func (p *Process) cause(output string) string {
 	}
 	for _, pattern := range lacks {
 		if found := pattern.FindStringSubmatch(output); found != nil {
-			return "it asks for " + strings.Join(found[1:], " of ") + ", which the API server of this run does not serve; the built-in one has custom resources only: " +
+			return "it asks for " + strings.Join(found[1:], " of ") + ", which the API server of this run does not serve; if that is no custom resource, " +
 				"check on a whole control plane, such as those of envtest and kind, or start the program without what needs it"
 		}
 	}
