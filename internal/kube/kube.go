@@ -15,6 +15,9 @@ import (
 	"sigs.k8s.io/e2e-framework/klient/wait"
 )
 
+// LastApplied is the annotation in which kubectl apply keeps what it applied.
+const LastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
 // Clients are clients of an API server, which share their connections.
 type Clients struct {
 	Definitions Definitions

@@ -196,6 +196,10 @@ func (l *leg) bringObjects(ctx context.Context) error {
 		if e.bare {
 			k.bare++
 		}
+		if applied := gjson.Get(gjson.GetBytes(raw, "metadata.annotations."+strings.ReplaceAll(kube.LastApplied, ".", `\.`)).String(), "apiVersion").String(); applied != "" {
+			_, version, _ := strings.Cut(applied, "/")
+			k.applied[version] = append(k.applied[version], kube.Key(e.namespace, e.name))
+		}
 		k.stored[e.version]++
 	}
 	if cut > 0 {

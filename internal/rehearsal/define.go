@@ -85,6 +85,9 @@ func (r *record) droppable(k *kind, version string, verdict storage.Removal) {
 		if f.Answer == storage.Safe || slices.Contains(skipped, f.Requirement) {
 			continue
 		}
+		if f.Kind == storage.LastApplied { // it is up to users
+			continue
+		}
 		if f.Answer == storage.CannotTell {
 			r.note("%s: %s", k.name, f.Text)
 			continue
@@ -117,7 +120,7 @@ func stillNeeds(b storage.Blocker, version string) string {
 		return "managed fields" + by + " name it, so server-side apply fails from then on"
 	case storage.OwnerReference:
 		return b.Resource + " has an owner reference" + by + " that names it, so it is never collected"
-	case storage.StoredObject:
+	case storage.StoredObject, storage.LastApplied:
 	}
 	return "this object is stored at " + version + ", so it can be neither read nor deleted from then on"
 }
@@ -134,6 +137,7 @@ func (l *leg) define(ctx context.Context) error {
 		}
 		if k.old != nil && k.stopped == "" {
 			l.record.takenAway(k)
+			l.record.appliedBefore(k)
 		}
 	}
 	return nil
@@ -197,6 +201,16 @@ func (r *record) takenAway(k *kind) {
 		}
 		if was.Scale != nil && now.Scale == nil {
 			r.note("%s has no subresource for the scale at %s any more: kubectl scale and autoscalers get 404", k.name, version)
+		}
+	}
+}
+
+// appliedBefore notes which objects kubectl has last applied at another version than the one that is stored from now on.
+func (r *record) appliedBefore(k *kind) {
+	for _, version := range k.old.versions() {
+		if objects := k.applied[version]; len(objects) > 0 && version != k.new.storage() && k.old.storage() != k.new.storage() {
+			r.note("%d objects of %s, such as %s, were last applied at %s by kubectl: when their manifests are rewritten to %s, a field that has another name there stays in the object if it is removed from the manifest; "+
+				"rewrite them first, and kubectl apply set-last-applied -f MANIFEST, before they change", len(objects), k.name, objects[0], version, k.new.storage())
 		}
 	}
 }

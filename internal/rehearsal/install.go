@@ -27,9 +27,6 @@ import (
 )
 
 const (
-	// lastApplied is the annotation in which kubectl apply keeps what it applied.
-	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
-
 	clientSideManager = "kubectl-client-side-apply"
 	serverSideManager = "kubectl"
 	replaceManager    = "kubectl-replace"
@@ -96,7 +93,7 @@ func (i *installer) applyClientSide(ctx context.Context, there *unstructured.Uns
 	if err = errors.Join(err1, err2); err != nil {
 		return err
 	}
-	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch([]byte(there.GetAnnotations()[lastApplied]), modified, current)
+	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch([]byte(there.GetAnnotations()[kube.LastApplied]), modified, current)
 	if err != nil || string(patch) == "{}" {
 		return err
 	}
@@ -108,7 +105,7 @@ func (i *installer) applyClientSide(ctx context.Context, there *unstructured.Uns
 func (i *installer) applied(manifest map[string]any, annotation string) (map[string]any, error) {
 	wanted := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(manifest)}
 	annotations := wanted.GetAnnotations()
-	delete(annotations, lastApplied)
+	delete(annotations, kube.LastApplied)
 	wanted.SetAnnotations(annotations)
 	if annotation == "" {
 		raw, err := json.Marshal(wanted.Object)
@@ -120,7 +117,7 @@ func (i *installer) applied(manifest map[string]any, annotation string) (map[str
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[lastApplied] = annotation
+	annotations[kube.LastApplied] = annotation
 	wanted.SetAnnotations(annotations)
 	return wanted.Object, nil
 }

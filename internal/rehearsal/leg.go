@@ -111,7 +111,7 @@ func newLeg(p *Plan, from, to Release, objects *Objects, subject string, carries
 				spec := d.Spec
 				k = &kind{
 					name: d.Name, group: spec.Group, plural: spec.Names.Plural, kind: spec.Names.Kind,
-					scoped: spec.Scope == apiextensionsv1.NamespaceScoped, stored: map[string]int{}, unreadable: map[string]bool{}, invalid: map[string]bool{}, way: p.Way,
+					scoped: spec.Scope == apiextensionsv1.NamespaceScoped, stored: map[string]int{}, applied: map[string][]string{}, unreadable: map[string]bool{}, invalid: map[string]bool{}, way: p.Way,
 				}
 				known[d.Name] = k
 				l.kinds = append(l.kinds, k)

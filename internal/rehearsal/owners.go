@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crdconform/crdconform/internal/cluster/pki"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // owns reports whether a manager of an installed definition owns a field of it.
@@ -44,7 +45,7 @@ func (s *side) installed(way Way) []Way {
 		}
 	}
 	switch {
-	case (&unstructured.Unstructured{Object: s.given}).GetAnnotations()[lastApplied] != "":
+	case (&unstructured.Unstructured{Object: s.given}).GetAnnotations()[kube.LastApplied] != "":
 		return []Way{way}
 	case way == ServerSide:
 		return []Way{ServerSide, Apply, Replace}

@@ -225,7 +225,8 @@ type kind struct {
 	book     *book
 	stored   map[string]int // objects by the version that they were brought in at
 	objects  int
-	bare     int // objects whose managed fields are not known
+	applied  map[string][]string // objects by the version at which kubectl last applied them
+	bare     int                 // objects whose managed fields are not known
 
 	made       []made          // objects that the rehearsal created
 	unreadable map[string]bool // objects that could not be read before the upgrade
@@ -318,7 +319,7 @@ func newSide(d dump.Definition, assumed bool) (*side, error) {
 // wasApplied gives an old definition the annotation that kubectl apply left when it applied the manifest at v1beta1: what that does not
 // mention, no later apply removes.
 func (s *side) wasApplied(original []byte) error {
-	if original == nil || (&unstructured.Unstructured{Object: s.manifest}).GetAnnotations()[lastApplied] != "" {
+	if original == nil || (&unstructured.Unstructured{Object: s.manifest}).GetAnnotations()[kube.LastApplied] != "" {
 		return nil
 	}
 	var manifest map[string]any
@@ -331,7 +332,7 @@ func (s *side) wasApplied(original []byte) error {
 		return err
 	}
 	for _, m := range []map[string]any{s.manifest, s.given} {
-		if err := unstructured.SetNestedField(m, string(raw)+"\n", "metadata", "annotations", lastApplied); err != nil {
+		if err := unstructured.SetNestedField(m, string(raw)+"\n", "metadata", "annotations", kube.LastApplied); err != nil {
 			return err
 		}
 	}

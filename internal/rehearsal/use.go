@@ -107,7 +107,7 @@ func (l *leg) candidates(ctx context.Context, k *kind, version string) (all []*u
 		}
 		object.Object["metadata"] = meta
 		if annotations := object.GetAnnotations(); annotations != nil {
-			delete(annotations, lastApplied)
+			delete(annotations, kube.LastApplied)
 			object.SetAnnotations(annotations)
 		}
 		if k.scoped {

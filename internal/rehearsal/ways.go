@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -192,7 +193,7 @@ func (k *kind) remedy(refused error, injector string) string {
 // installOld installs the old definition. One that API servers of today refuse to create is written to etcd, as it is in clusters
 // that have had it for a long time.
 func (l *leg) installOld(ctx context.Context, k *kind, way Way, manifest map[string]any) (planted bool, err error) {
-	applied := (&unstructured.Unstructured{Object: manifest}).GetAnnotations()[lastApplied]
+	applied := (&unstructured.Unstructured{Object: manifest}).GetAnnotations()[kube.LastApplied]
 	if applied != "" && way == Apply {
 		way = Replace // it is from a cluster, where it was applied already, and something else may have changed it since
 	}

@@ -317,8 +317,8 @@ func (i *inspector) sum(d *Definition) {
 		d.Unknown, d.Bases = 0, i.book.bases[d]
 	}
 	named := map[string]bool{}
-	for at := range i.book.blockers {
-		if at.definition == d {
+	for at, kinds := range i.book.blockers {
+		if _, applied := kinds[LastApplied]; at.definition == d && (len(kinds) > 1 || !applied) { // a manifest of the past breaks nothing
 			named[at.version] = true
 		}
 	}
@@ -344,5 +344,6 @@ func (i *inspector) sum(d *Definition) {
 		at := place{d, v.Name}
 		v.Stored, v.First = i.book.stored[at], i.book.first[at]
 		v.ManagedFields, v.OwnerReferences = i.book.blockers[at][ManagedFields], i.book.blockers[at][OwnerReference]
+		v.LastApplied = i.book.blockers[at][LastApplied]
 	}
 }

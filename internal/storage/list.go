@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -215,6 +216,12 @@ func (i *inspector) names(d *Definition, resource string, o *stored) error {
 				return err
 			}
 		}
+		applied := gjson.Get(o.Annotations[kube.LastApplied], "apiVersion").String()
+		if version, is := versionOf(applied, d.Group); is && applied != "" {
+			if err := i.book.enter(place{d, version}, LastApplied, func() Blocker { return i.applied(d, o, version) }); err != nil {
+				return err
+			}
+		}
 	}
 	for n, owner := range o.OwnerReferences {
 		group, version := split(owner.APIVersion)
@@ -261,6 +268,15 @@ func (i *inspector) managed(d *Definition, o *stored, apiVersion string) Blocker
 		b.Mend = migration(d, d.Version(version), i.options.Flags, "managed-fields") // which joins them
 	default:
 		b.Mend = i.patch(b, jsonPatch(operations))
+	}
+	return b
+}
+
+// applied is an object that kubectl apply was last given at a version.
+func (i *inspector) applied(d *Definition, o *stored, version string) Blocker {
+	b := Blocker{Kind: LastApplied, Resource: d.Resource(), Namespace: o.Namespace, Name: o.Name, By: "kubectl apply"}
+	if to := d.StorageVersion(); version != to {
+		b.Mend = strings.TrimSpace(kubectl(i.options.Flags)+" apply set-last-applied -f MANIFEST") + " # its manifest, rewritten to " + to + " with all that it had"
 	}
 	return b
 }

@@ -76,6 +76,9 @@ type Version struct {
 	ManagedFields   int64 `json:"managedFields"`   // objects whose managed fields name it
 	OwnerReferences int64 `json:"ownerReferences"` // objects with an owner reference that names it
 
+	// LastApplied is the number of objects that kubectl apply was last given at it.
+	LastApplied int64 `json:"lastApplied,omitempty"`
+
 	Requests Requests `json:"requests"`
 
 	// First are the first blockers of each kind, at most Shown.
@@ -106,6 +109,7 @@ const (
 	StoredObject   Kind = "stored-object"
 	ManagedFields  Kind = "managed-fields"
 	OwnerReference Kind = "owner-reference"
+	LastApplied    Kind = "last-applied"
 )
 
 // Blocker is an object that a version cannot be dropped for.

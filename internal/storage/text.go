@@ -137,7 +137,7 @@ func versionNotes(v *Version) string {
 		fmt.Fprintf(&b, "  %s\n", asked.Text())
 	}
 	if !v.Storage {
-		for _, kind := range []Kind{StoredObject, ManagedFields, OwnerReference} {
+		for _, kind := range []Kind{StoredObject, ManagedFields, OwnerReference, LastApplied} {
 			if first := v.First[kind]; len(first) > 0 {
 				fmt.Fprintf(&b, "For example %s at %s: %s\n", kindText(kind), v.Name, first[0])
 			}
@@ -162,6 +162,8 @@ func kindText(kind Kind) string {
 		return "managed fields"
 	case OwnerReference:
 		return "owner reference"
+	case LastApplied:
+		return "last applied"
 	}
 	return string(kind)
 }
