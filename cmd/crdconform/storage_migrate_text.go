@@ -53,6 +53,12 @@ func (d *migrated) text(m *migrator) string {
 		line("storedVersions", "%s", strings.Join(r.StoredVersions, ", "))
 	}
 	d.refusals(line)
+	for _, change := range r.Changes[:min(len(r.Changes), shownLines)] {
+		line("changes", "%s", change)
+	}
+	if more := len(r.Changes) - shownLines; more > 0 {
+		line("", "and %d more; --output json has the first 100", more)
+	}
 	d.proofText(line)
 	return b.String()
 }

@@ -165,6 +165,11 @@ type Result struct {
 
 	Refused []Refusal `json:"refused,omitempty"`
 
+	// Changes are what the writes would change that are to change nothing, as the dry run shows of the first objects; at most 100. Harmed
+	// counts those that are not the default of a schema.
+	Changes []Change `json:"changes,omitempty"`
+	Harmed  int      `json:"harmed,omitempty"`
+
 	StoredVersions []string `json:"storedVersions,omitempty"` // of the definition in the end, as far as it was read
 	Trimmed        bool     `json:"trimmed"`                  // the stored versions were changed
 }
@@ -328,6 +333,9 @@ func (m *migration) locked(ctx context.Context) error {
 		}
 		if n := len(m.result.Refused); n > 0 {
 			return incomplete("%s refused by the dry run; nothing was written", objects(n))
+		}
+		if m.result.Harmed > 0 {
+			return incomplete("the dry run shows that writing objects as they are changes them, which is the fault of the conversion; nothing was written; mend the webhook, or leave the dry run out with --steps")
 		}
 	}
 	if !m.writes() {

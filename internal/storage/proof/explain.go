@@ -2,14 +2,12 @@ package proof
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"reflect"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // maxExplained is of how many objects that differ it is said in what.
@@ -28,7 +26,11 @@ func (p *Proof) explain(ctx context.Context, e *evidence) {
 			}
 			return
 		}
-		if in := differences("", then, now); len(in) > 0 {
+		var in []string
+		for _, d := range kube.Differences("", then, now) {
+			in = append(in, d.String())
+		}
+		if len(in) > 0 {
 			finding.Actual = other + " in " + names(in, len(in)) + strings.TrimPrefix(finding.Actual, other)
 		}
 	}
@@ -44,31 +46,5 @@ func (p *Proof) read(ctx context.Context, version string, of *Finding, revision 
 	if err != nil || len(list.Items) != 1 {
 		return nil
 	}
-	return content(list.Items[0].Object, p.annotation())
-}
-
-// differences returns the paths at which two objects differ, in their order.
-func differences(path string, then, now any) []string {
-	a, isMap := then.(map[string]any)
-	b, areMaps := now.(map[string]any)
-	if !isMap || !areMaps {
-		if reflect.DeepEqual(then, now) {
-			return nil
-		}
-		return []string{path}
-	}
-	keys := maps.Clone(a)
-	maps.Copy(keys, b)
-	var paths []string
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		_, was := a[key]
-		_, is := b[key]
-		switch below := fmt.Sprintf("%s.%s", path, key); {
-		case was && is:
-			paths = append(paths, differences(below, a[key], b[key])...)
-		default:
-			paths = append(paths, below)
-		}
-	}
-	return paths
+	return content(p.filled(version, &list.Items[0]), p.annotation())
 }

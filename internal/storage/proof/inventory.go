@@ -90,7 +90,7 @@ func (p *Proof) inventory(ctx context.Context) (*inventory, error) {
 	var all []seen
 	revision, err := p.each(ctx, p.served[0], "", func(object *unstructured.Unstructured) error {
 		i.example(p.served[0], object)
-		s := p.glance(object)
+		s := p.glance(p.served[0], object)
 		s.owns(object)
 		i.owners.add(s.owned)
 		for _, o := range s.owned.all {
@@ -115,7 +115,7 @@ func (p *Proof) inventory(ctx context.Context) (*inventory, error) {
 			i.example(version, object)
 			key, wrote := kube.Key(object.GetNamespace(), object.GetName()), number(object.GetResourceVersion())
 			if n := i.find(key); n >= 0 && i.wrote[n] == wrote {
-				contents[n] = hash(object.Object, p.annotation())
+				contents[n] = hash(p.filled(version, object), p.annotation())
 			}
 			return nil
 		}); err != nil {
@@ -214,11 +214,17 @@ func read(stored cluster.Stored) storedAs {
 	return storedAs{kube.Key(fields[1].String(), fields[2].String()), schema.FromAPIVersionAndKind(fields[0].String(), "").Version}
 }
 
-// glance reduces an object to what is compared, but for its owners.
-func (p *Proof) glance(object *unstructured.Unstructured) seen {
+// filled fills in the defaults of a version, at which an object was read: any write stores them, so they say nothing about the migration.
+func (p *Proof) filled(version string, object *unstructured.Unstructured) map[string]any {
+	p.defaults[version](object.Object)
+	return object.Object
+}
+
+// glance reduces an object that was read at a version to what is compared, but for its owners.
+func (p *Proof) glance(version string, object *unstructured.Unstructured) seen {
 	return seen{
 		key: kube.Key(object.GetNamespace(), object.GetName()), uid: uidOf(object), wrote: number(object.GetResourceVersion()),
-		content: hash(object.Object, p.annotation()), dying: object.GetDeletionTimestamp() != nil,
+		content: hash(p.filled(version, object), p.annotation()), dying: object.GetDeletionTimestamp() != nil,
 	}
 }
 

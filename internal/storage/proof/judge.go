@@ -2,6 +2,7 @@ package proof
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/history"
 	"github.com/crdconform/crdconform/internal/kube"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -35,11 +37,12 @@ type evidence struct {
 	findings   []Finding
 	different  []different    // findings that are about the content of an object
 	excused    map[string]int // objects that others changed, by who wrote to them
-	gone       sample         // objects that others may have deleted
-	created    sample         // objects that others may have created
-	recreated  sample         // objects that others deleted and created again
-	undecided  sample         // objects of which it is not known at which version they are stored
-	uncompared int            // objects whose owners were not compared
+	strangers  []stranger
+	gone       sample // objects that others may have deleted
+	created    sample // objects that others may have created
+	recreated  sample // objects that others deleted and created again
+	undecided  sample // objects of which it is not known at which version they are stored
+	uncompared int    // objects whose owners were not compared
 	legible    bool
 	weaker     []string
 }
@@ -51,6 +54,45 @@ const other = "other content"
 type different struct {
 	finding int
 	version string
+}
+
+// stranger is who wrote to some objects, and to none before: the migrator, or somebody else whose first writes these are.
+type stranger struct {
+	by       string
+	objects  map[string]bool
+	findings map[int]bool // what is said of these objects, by number
+}
+
+// wroteBy notes that what was found last is about an object that a stranger wrote to.
+func (e *evidence) wroteBy(by, key string) {
+	i := slices.IndexFunc(e.strangers, func(s stranger) bool { return s.by == by })
+	if i < 0 {
+		i = len(e.strangers)
+		e.strangers = append(e.strangers, stranger{by, map[string]bool{}, map[int]bool{}})
+	}
+	e.strangers[i].objects[key], e.strangers[i].findings[len(e.findings)-1] = true, true
+}
+
+// doubt takes back what was found of objects to which a stranger wrote that has not written to all of them: they were migrated without it, so
+// it may be somebody else.
+func (e *evidence) doubt() {
+	unknown := map[int]bool{}
+	for _, s := range e.strangers {
+		if len(s.objects) >= e.before.len() {
+			continue
+		}
+		maps.Copy(unknown, s.findings)
+		e.excused[s.by] += len(s.objects)
+		e.weaker = append(e.weaker, fmt.Sprintf("%s, and %s: %s; it may be the migrator, or another client whose first writes these are",
+			visible.Count(len(s.objects), "object differs", "objects differ"), s.by, firsts(slices.Sorted(maps.Keys(s.objects)))))
+	}
+	var left []Finding
+	for n, f := range e.findings {
+		if !unknown[n] {
+			left = append(left, f)
+		}
+	}
+	e.findings = left
 }
 
 // sample is a number of objects with the names of the first.
@@ -66,6 +108,14 @@ func (s *sample) add(key string) {
 }
 
 func (s *sample) String() string { return names(s.first, s.count) }
+
+func firsts(keys []string) *sample {
+	s := &sample{}
+	for _, key := range keys {
+		s.add(key)
+	}
+	return s
+}
 
 // isOwn reports whether an object was created by the writers.
 func (e *evidence) isOwn(key string) bool {
@@ -145,6 +195,9 @@ func (e *evidence) content(version int, name string, s seen) {
 		e.different = append(e.different, different{len(e.findings), name})
 	}
 	e.found(requirement.MigrationObjectsContent, s.key, fmt.Sprintf("at %s the content from before the migration", name), other+by)
+	if isStranger(by) {
+		e.wroteBy(strings.TrimPrefix(by, "; "), s.key)
+	}
 }
 
 // ownership judges who owns which fields of an object.
@@ -162,10 +215,14 @@ func (e *evidence) ownership(s seen) {
 	if wrong == "" {
 		return
 	}
-	if _, excused := e.excuse(n, s); excused {
+	by, excused := e.excuse(n, s)
+	if excused {
 		return
 	}
 	e.found(requirement.MigrationManagedFieldsKept, s.key, "the owners of fields that it had", wrong)
+	if isStranger(by) {
+		e.wroteBy(by, s.key)
+	}
 }
 
 // excuse reports whether another client than the migrator may have changed an object, and who wrote to it.
@@ -188,10 +245,15 @@ func (e *evidence) excuse(n int, s seen) (by string, excused bool) {
 	case s.dying && !e.before.dying.has(n):
 		return "who deletes them", true
 	case len(strangers) == len(authors):
-		return joined(strangers, "nobody wrote to it meanwhile but %s, who had written to no object before"), false
+		return joined(strangers, "nobody wrote to it meanwhile but %s"+newcomer), false
 	}
 	return joined(authors, "%s"), true
 }
+
+// newcomer ends what is said of an object to which a stranger alone wrote.
+const newcomer = ", who had written to no object before"
+
+func isStranger(by string) bool { return strings.HasSuffix(by, newcomer) }
 
 // joined puts the names of clients into a text; it is empty without any.
 func joined(clients []string, format string) string {
@@ -238,6 +300,7 @@ func (e *evidence) deleted(key string) bool {
 
 // judge returns what is wrong, when everything was looked at.
 func judge(e *evidence) []Finding {
+	e.doubt()
 	e.missing()
 	e.clients()
 	e.definition()

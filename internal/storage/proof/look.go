@@ -23,7 +23,7 @@ func (p *Proof) look(ctx context.Context, e *evidence) error {
 			if e.isOwn(kube.Key(object.GetNamespace(), object.GetName())) {
 				return nil
 			}
-			s := p.glance(object)
+			s := p.glance(version, object)
 			if first {
 				s.owns(object)
 				e.identity(s)

@@ -179,11 +179,13 @@ type Proof struct {
 	storage string                                    // the storage version
 	served  []string                                  // versions, the storage version first if it is served
 	clock   clock
-	mu      sync.Mutex // guards before.rewrote
-	before  *inventory
-	watched *watcher
-	writers *writers
-	verdict Verdict
+
+	defaults map[string]func(object map[string]any) // of the served versions
+	mu       sync.Mutex                             // guards before.rewrote
+	before   *inventory
+	watched  *watcher
+	writers  *writers
+	verdict  Verdict
 }
 
 // Begin looks at all objects of a definition, named as in crontabs.example.com, and starts the writers. It is called when the definition
@@ -207,6 +209,12 @@ func Begin(ctx context.Context, config *rest.Config, definition string, options 
 	p.verdict.Definition, p.verdict.Storage = definition, p.storage
 	if len(p.served) == 0 {
 		return nil, fmt.Errorf("%s serves no version, so its objects cannot be read", definition)
+	}
+	p.defaults = map[string]func(map[string]any){}
+	for _, version := range p.served {
+		if p.defaults[version], err = kube.Defaults(crd, version); err != nil {
+			return nil, err
+		}
 	}
 	if p.before, err = p.inventory(ctx); err != nil {
 		return nil, fmt.Errorf("reading the objects of %s before the migration: %w", definition, err)

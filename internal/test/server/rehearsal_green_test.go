@@ -193,7 +193,12 @@ func TestRehearsalCounts(t *testing.T) {
 	redefined([]string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)}, []string{widgetVersion("v1", "served stored", gaFields)})(&u)
 	outcome := u.Rehearse(t, start(t))
 	found := rehearsaltest.Found(outcome, requirement.UpgradeDropSafe)
-	if len(found) != 1 || found[0].Count != objects {
+	for _, f := range found { // what is stored, and managed fields
+		if f.Count != objects {
+			t.Errorf("got %+v", f)
+		}
+	}
+	if len(found) != 2 {
 		t.Errorf("got %+v", found)
 	}
 	for _, s := range outcome.Legs[0].Steps {
