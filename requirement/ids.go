@@ -498,7 +498,7 @@ const (
 	DoctorConversionNeeded                              ID = "doctor.conversion.needed"                                 // A definition has a conversion webhook only if it has versions to convert between.
 	DoctorWebhookNamespace                              ID = "doctor.webhook.namespace"                                 // The namespace of a webhook's service exists and is not being deleted.
 	DoctorWebhookService                                ID = "doctor.webhook.service"                                   // The service of a webhook exists, with the port that the definition names.
-	DoctorWebhookEndpoints                              ID = "doctor.webhook.endpoints"                                 // The service of a webhook has an endpoint that is ready.
+	DoctorWebhookEndpoints                              ID = "doctor.webhook.endpoints"                                 // The service of a webhook has an endpoint that is ready, and no pods of other workloads behind it.
 	DoctorWebhookConverts                               ID = "doctor.webhook.converts"                                  // The API server returns an object that is stored at every version that it serves.
 	DoctorCertificateBundle                             ID = "doctor.certificate.bundle"                                // A definition has the authority that verifies the certificate of its webhook.
 	DoctorCertificateExpiry                             ID = "doctor.certificate.expiry"                                // The certificates of a webhook and of its authority are valid.
@@ -927,6 +927,7 @@ var severities = map[violation]Verdict{
 	{DoctorDefinitionSchema, PartWarning}:                Tolerated,
 	{DoctorConversionNone, PartWarning}:                  Tolerated,
 	{DoctorConversionNeeded, ""}:                         Tolerated,
+	{DoctorWebhookEndpoints, PartWarning}:                Tolerated,
 	{DoctorCertificateBundle, PartWarning}:               Tolerated,
 	{DoctorCertificateExpiry, PartSoon}:                  Tolerated,
 	{DoctorStorageStoredVersions, ""}:                    Tolerated,

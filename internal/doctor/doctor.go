@@ -30,6 +30,9 @@ type Definition struct {
 	Unconverted   string       // why there are none, or not all
 	Unconvertible bool         // whether that is since there is nothing to convert
 
+	Foreign   map[string]int // objects among those that were listed whose managed fields name a version that the definition lacks
+	Unsampled string         // why none were listed
+
 	Storage  *storage.Definition // nil if its objects were not looked at
 	Unstored string              // why, if they should have been
 	Lint     []lint.Finding
@@ -46,13 +49,14 @@ type Conversion struct {
 type Webhook struct {
 	Name string // the service as namespace/name:port, or the URL
 
-	Service   bool   // whether it is reached through a service of the cluster
-	Namespace Thing  // of the service
-	Exists    Thing  // the service itself
-	Port      Thing  // of the service
-	Ready     int    // endpoints that are ready
-	Endpoints int    // in all
-	Unseen    string // why endpoints are not known
+	Service   bool     // whether it is reached through a service of the cluster
+	Namespace Thing    // of the service
+	Exists    Thing    // the service itself
+	Port      Thing    // of the service
+	Ready     int      // endpoints that are ready
+	Endpoints int      // in all
+	Unseen    string   // why endpoints are not known
+	Workloads []string // of the pods behind the service, by their names
 
 	Definitions []*Definition
 

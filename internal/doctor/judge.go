@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -81,6 +82,17 @@ func (j *judge) condition(sort apiextensionsv1.CustomResourceDefinitionCondition
 	return j.Status.Conditions[i]
 }
 
+// rename says what to do about names that are not accepted.
+func (j *judge) rename() string {
+	names := j.Spec.Names
+	for _, short := range names.ShortNames {
+		if short == names.Singular || short == names.Plural || names.Singular == "" && short == strings.ToLower(names.Kind) {
+			return fmt.Sprintf("remove %q from spec.names.shortNames: it is a name of the definition itself", short)
+		}
+	}
+	return "change spec.names, or remove the other definition"
+}
+
 // establishing reports whether the API server is about to establish the definition, whose names it has accepted: that takes some seconds.
 func (j *judge) establishing() bool {
 	c := j.condition(apiextensionsv1.Established)
@@ -94,7 +106,7 @@ func (j *judge) accepted() {
 		if c.Status == apiextensionsv1.ConditionTrue || sort == apiextensionsv1.Established && j.establishing() {
 			continue
 		}
-		j.violates(id, "", "spec.names", fmt.Sprintf("the condition %s is %s: %s", sort, cmp.Or(string(c.Status), "missing"), c.Message), "change spec.names, or remove the other definition")
+		j.violates(id, "", "spec.names", fmt.Sprintf("the condition %s is %s: %s", sort, cmp.Or(string(c.Status), "missing"), c.Message), j.rename())
 		return
 	}
 	if c := j.condition(apiextensionsv1.NonStructuralSchema); c.Status == apiextensionsv1.ConditionTrue {
@@ -232,6 +244,9 @@ func (j *judge) storedVersions() {
 	}
 	reason := "status.storedVersions is " + strings.Join(j.Status.StoredVersions, ", ")
 	mend := fmt.Sprintf("crdconform storage migrate %s %s", j.Name, j.flags)
+	if cause := j.down(); cause != "" {
+		mend = fmt.Sprintf("see to %s first: without the webhook, nothing can be migrated", cause)
+	}
 	switch {
 	case j.Storage == nil:
 		j.unseen(id, reason+", and its objects could not be looked at: "+cmp.Or(j.Unstored, "it is being deleted"))
@@ -248,24 +263,49 @@ func (j *judge) storedVersions() {
 
 func (j *judge) readable() {
 	id := requirement.DoctorStorageReadable
-	if j.Storage == nil {
-		j.spared(id, "its objects were not looked at, as it has one stored version and none that is deprecated")
-		return
-	}
 	var wrong []string
-	for _, v := range j.Storage.Versions {
-		if !v.Defined && v.ManagedFields > 0 {
-			wrong = append(wrong, fmt.Sprintf("the managed fields of %d objects name %s, which it no longer has", v.ManagedFields, v.Name))
+	for _, object := range j.unnamed() {
+		wrong = append(wrong, object+" is stored at a version that it no longer has")
+	}
+	if j.Storage != nil {
+		for _, v := range j.Storage.Versions {
+			if !v.Defined && v.ManagedFields > 0 {
+				wrong = append(wrong, fmt.Sprintf("the managed fields of %d objects name %s, which it no longer has", v.ManagedFields, v.Name))
+			}
+			if !v.Defined && v.Stored > 0 {
+				wrong = append(wrong, fmt.Sprintf("%s stored at %s, which it no longer has", visible.Count(v.Stored, "object is", "objects are"), v.Name))
+			}
 		}
-		if !v.Defined && v.Stored > 0 {
-			wrong = append(wrong, fmt.Sprintf("%s stored at %s, which it no longer has", visible.Count(v.Stored, "object is", "objects are"), v.Name))
+	} else {
+		for _, version := range slices.Sorted(maps.Keys(j.Foreign)) {
+			wrong = append(wrong, fmt.Sprintf("the managed fields of %s name %s, which it no longer has", visible.Count(j.Foreign[version], "object", "objects"), version))
 		}
 	}
-	if len(wrong) == 0 {
+	switch {
+	case len(wrong) > 0:
+		j.violates(id, "", "spec.versions", strings.Join(wrong, "; "), fmt.Sprintf("put the version back with served: false if objects are stored at it, and then crdconform storage migrate %s %s", j.Name, j.flags))
+	case j.Storage == nil && j.Unsampled != "":
+		j.spared(id, "its objects were not looked at: "+j.Unsampled)
+	default:
 		j.passes(id)
-		return
 	}
-	j.violates(id, "", "spec.versions", strings.Join(wrong, "; "), fmt.Sprintf("crdconform storage status %s %s", j.Name, j.flags))
+}
+
+// unnamed are the objects that could not be read since they are stored at a version that the definition does not have, which is no fault of
+// the webhook.
+func (j *judge) unnamed() []string {
+	var objects []string
+	for _, c := range j.Conversions {
+		if isUnnamed(c.Err) && !slices.Contains(objects, c.Object) {
+			objects = append(objects, c.Object)
+		}
+	}
+	return objects
+}
+
+// isUnnamed reports whether an API server cannot convert an object for want of the version that it is stored at.
+func isUnnamed(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "from an invalid group/version")
 }
 
 func (j *judge) requested() {

@@ -176,6 +176,20 @@ var plantings = map[string]struct { //nolint:gochecknoglobals // a table of test
 		p.w.Ready, p.w.Chain = 0, nil
 		p.Conversions[1].Err = errors.New("connection refused")
 	}, requirement.DoctorWebhookEndpoints, requirement.Failed, "of 2"},
+	"the pods of other workloads": {func(_ *testing.T, p *patient) { p.w.Workloads = []string{"agent", "operator"} }, requirement.DoctorWebhookEndpoints, requirement.Tolerated, "the pods of agent and of operator"},
+	"managed fields of a version that is gone, with one stored version": {func(_ *testing.T, p *patient) {
+		p.Foreign = map[string]int{"v1alpha1": 2}
+	}, requirement.DoctorStorageReadable, requirement.Failed, "the managed fields of 2 objects name v1alpha1"},
+	"an object that cannot be read for want of its version": {func(_ *testing.T, p *patient) {
+		p.Conversions[1] = Conversion{"v1beta1", "default/old", errors.New("request to convert CR from an invalid group/version: example.com/v1alpha1")}
+	}, requirement.DoctorStorageReadable, requirement.Failed, "default/old is stored at a version that it no longer has"},
+	"a version that Kubernetes cannot order": {func(_ *testing.T, p *patient) {
+		for i := range p.Spec.Versions {
+			if p.Spec.Versions[i].Storage {
+				p.Spec.Versions[i].Name, p.Status.StoredVersions = "v1api20230101", []string{"v1api20230101"}
+			}
+		}
+	}, requirement.DoctorDefinitionSchema, requirement.Tolerated, "v1api20230101"},
 	"a version cannot be read": {func(_ *testing.T, p *patient) {
 		p.Conversions[1].Err = errors.New("conversion webhook failed: no kind")
 	}, requirement.DoctorWebhookConverts, requirement.Failed, "no kind"},
@@ -369,5 +383,67 @@ func TestEstablishing(t *testing.T) {
 		if got := p.judged(t)[requirement.DoctorDefinitionAccepted].Verdict; got != want {
 			t.Errorf("accepted since %s: got %s", since, got)
 		}
+	}
+}
+
+// TestPodsAreOfWorkloads names workloads by their pods, as Deployments, StatefulSets and DaemonSets name these.
+func TestPodsAreOfWorkloads(t *testing.T) {
+	t.Parallel()
+	for pod, want := range map[string]string{
+		"operator-6d5f7c9b8d-x2v4k": "operator", "operator-7c9b8d6d5f-b5zzt": "operator", "db-operator-0": "db-operator", "agent-x2v4k": "agent", "webhook": "webhook",
+	} {
+		if got := workload(pod); got != want {
+			t.Errorf("%s: got %s, want %s", pod, got, want)
+		}
+	}
+}
+
+// TestSample has objects of each release among those that are read, and all if there are few.
+func TestSample(t *testing.T) {
+	t.Parallel()
+	var all []metav1.PartialObjectMetadata
+	for i := range 200 {
+		o := metav1.PartialObjectMetadata{}
+		o.Name = fmt.Sprint(i)
+		if o.ManagedFields = []metav1.ManagedFieldsEntry{{APIVersion: "example.com/v1"}}; i == 150 {
+			o.ManagedFields[0].APIVersion = "example.com/v1beta1"
+		}
+		all = append(all, o)
+	}
+	names := func(objects []metav1.PartialObjectMetadata) (names []string) {
+		for _, o := range objects {
+			names = append(names, o.Name)
+		}
+		return names
+	}
+	if got := names(sample(all)); len(got) != sampled || !slices.Contains(got, "150") || !slices.Contains(got, "0") {
+		t.Errorf("got %v", got)
+	}
+	if got := names(sample(all[:4])); len(got) != 4 {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestTextShowsAllThatFailed has more failures than fit on a screen.
+func TestTextShowsAllThatFailed(t *testing.T) {
+	t.Parallel()
+	var results []reports.Result
+	for i := range 2 * shownFindings {
+		verdict := requirement.Failed
+		if i%2 == 0 {
+			verdict = requirement.Tolerated
+		}
+		r, _ := requirement.Lookup(requirement.DoctorDefinitionSchema)
+		results = append(results, reports.Result{Requirement: r, Subject: fmt.Sprintf("a%d.example.com", i), Verdict: verdict, Reason: strings.Repeat("x", i)})
+	}
+	text := Text(&Cluster{}, results)
+	if n := strings.Count(text, "FAILED"); n != shownFindings || strings.Contains(text, "TOLERATED") {
+		t.Errorf("%d of %d are shown:\n%s", n, shownFindings, text)
+	}
+	for i := range results { // one line for what differs in a time only
+		results[i].Verdict, results[i].Reason = requirement.Tolerated, fmt.Sprintf("asked for (since 2026-11-01T11:%d:00Z)", 10+i)
+	}
+	if text := Text(&Cluster{}, results); strings.Count(text, "TOLERATED") != 1 {
+		t.Errorf("got\n%s", text)
 	}
 }

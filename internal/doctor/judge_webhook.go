@@ -94,6 +94,9 @@ func (j *judge) endpoints() {
 		j.unseen(id, w.Unseen)
 	case w.Ready == 0:
 		j.violates(id, "", clientPath+".service", fmt.Sprintf("the service %s/%s of its webhook has no ready endpoint (of %d)", s.Namespace, s.Name, w.Endpoints), fmt.Sprintf("kubectl get pods --namespace %s %s shows whether its pods run", s.Namespace, j.flags))
+	case len(w.Workloads) > 1:
+		j.violates(id, requirement.PartWarning, clientPath+".service", fmt.Sprintf("behind the service %s/%s of its webhook are the pods of %s, each of which gets a part of the conversions", s.Namespace, s.Name, strings.Join(w.Workloads, " and of ")),
+			fmt.Sprintf("narrow the selector of the service to the pods of the webhook; kubectl get pods --namespace %s --show-labels %s shows what they have in common", s.Namespace, j.flags))
 	default:
 		j.passes(id)
 	}
@@ -121,7 +124,7 @@ func (j *judge) converts() {
 	}
 	var wrong []string
 	for _, c := range j.Conversions {
-		if c.Err == nil {
+		if c.Err == nil || isUnnamed(c.Err) {
 			continue
 		}
 		if missing(c.Err) {
@@ -131,6 +134,8 @@ func (j *judge) converts() {
 		wrong = append(wrong, c.Err.Error())
 	}
 	switch cause := j.down(); {
+	case len(wrong) == 0 && len(j.unnamed()) > 0:
+		j.spared(id, fmt.Sprintf("%s is violated", requirement.DoctorStorageReadable))
 	case len(wrong) == 0:
 		j.passes(id)
 	case cause != "":
@@ -184,6 +189,10 @@ func (j *judge) expiry() {
 			j.violates(id, requirement.PartSoon, clientPath, fmt.Sprintf("the certificate that its webhook serves (%s) expires on %s", subject(certificate), day), "renew it, and restart the webhook if it does not read it again")
 			return
 		}
+	}
+	if j.Webhook.Chain == nil {
+		j.spared(id, "its authority is valid, and the certificate that its webhook serves was not seen: "+j.Webhook.Unreached)
+		return
 	}
 	j.passes(id)
 }

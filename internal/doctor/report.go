@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,6 +21,9 @@ type alike struct {
 	definitions []string
 }
 
+// moment is a time, such as that since which requests are counted, in which findings differ that say the same.
+var moment = regexp.MustCompile(`[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]+Z`)
+
 // grouped puts results together that say the same, the worst first and then those of most definitions.
 func grouped(results []reports.Result) []alike {
 	var all []alike
@@ -29,7 +33,7 @@ func grouped(results []reports.Result) []alike {
 			continue
 		}
 		found, mend, _ := strings.Cut(r.Reason, toFix)
-		key := [3]string{string(r.ID), r.Verdict.String(), strings.ReplaceAll(found, r.Subject, "")}
+		key := [3]string{string(r.ID), r.Verdict.String(), moment.ReplaceAllString(strings.ReplaceAll(found, r.Subject, ""), "")}
 		i, known := at[key]
 		if !known {
 			i = len(all)
@@ -60,7 +64,7 @@ func Text(c *Cluster, results []reports.Result) string {
 	fmt.Fprintf(&b, "%s (Kubernetes %s): %s, %d converted by %s\n", c.Context, c.Version, visible.Count(len(c.Definitions), "definition", ""), converted, visible.Count(len(c.Webhooks), "webhook", ""))
 	groups := grouped(results)
 	for i, group := range groups {
-		if i == shownFindings {
+		if i >= shownFindings && group.Verdict != requirement.Failed { // all of which are shown, and come first
 			fmt.Fprintf(&b, "\nand %s more; \"crdconform doctor --output html\" shows all\n", visible.Count(len(groups)-i, "finding", ""))
 			break
 		}
@@ -87,7 +91,9 @@ func radius(c *Cluster) string {
 		return ""
 	}
 	t := visible.Table{Head: []string{"WEBHOOK", "READY", "STOPS WHEN IT IS DOWN"}}
-	for i, w := range c.Webhooks {
+	webhooks := slices.Clone(c.Webhooks)
+	slices.SortStableFunc(webhooks, func(a, b *Webhook) int { return cmp.Compare(a.rank(), b.rank()) })
+	for i, w := range webhooks {
 		if i == shownWebhooks {
 			t.Add(fmt.Sprintf("and %d more", len(c.Webhooks)-i))
 			break
@@ -95,6 +101,14 @@ func radius(c *Cluster) string {
 		t.Add(w.Name, w.ready(), named(w.names()))
 	}
 	return "\n" + t.Text() + "\n"
+}
+
+// rank puts the webhooks first that are down.
+func (w *Webhook) rank() int {
+	if w.Service && w.Unseen == "" && w.Ready == 0 {
+		return 0
+	}
+	return 1
 }
 
 // ready says how many endpoints of a webhook are ready.

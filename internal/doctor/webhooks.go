@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,11 +121,23 @@ func (w *Webhook) count(s *discoveryv1.EndpointSlice, port string) {
 	}
 	for _, e := range s.Endpoints {
 		w.Endpoints += len(e.Addresses)
+		if e.TargetRef != nil && e.TargetRef.Kind == "Pod" {
+			if name := workload(e.TargetRef.Name); !slices.Contains(w.Workloads, name) {
+				w.Workloads = append(w.Workloads, name)
+				slices.Sort(w.Workloads)
+			}
+		}
 		if e.Conditions.Ready == nil || *e.Conditions.Ready {
 			w.Ready += len(e.Addresses)
 		}
 	}
 }
+
+// podSuffix is what Deployments, and other workloads, append to their names to name pods.
+var podSuffix = regexp.MustCompile(`(-[bcdf-hj-np-tv-xz2456789]{6,10})?-([bcdf-hj-np-tv-xz2456789]{5}|[0-9]+)$`)
+
+// workload is the name of the workload that a pod belongs to, as far as the name of the pod shows it.
+func workload(pod string) string { return podSuffix.ReplaceAllString(pod, "") }
 
 // thing is what an answer says of something that was asked for.
 func thing(what, resource string, err error) Thing {

@@ -72,7 +72,7 @@ func near(object *unstructured.Unstructured, then, now *corpus.Schema) []edited 
 		slices.SortStableFunc(fields, func(a, b string) int { return cmp.Compare(shared(b, p.Path), shared(a, p.Path)) })
 		for _, path := range fields[:min(len(fields), mostEdits)] {
 			i := slices.IndexFunc(now.Altered(object, path), func(changed *unstructured.Unstructured) bool {
-				return slices.Equal(invalid(changed.Object, then, now), problems) && (then == nil || len(then.Problems(changed.Object)) <= len(then.Problems(object.Object)))
+				return slices.EqualFunc(invalid(changed.Object, then, now), problems, sameProblem) && (then == nil || len(then.Problems(changed.Object)) <= len(then.Problems(object.Object)))
 			})
 			if i >= 0 {
 				edits = append(edits, edited{now.Altered(object, path)[i], path})
@@ -82,6 +82,9 @@ func near(object *unstructured.Unstructured, then, now *corpus.Schema) []edited 
 	}
 	return edits
 }
+
+// sameProblem reports whether two problems are of the same field; what is said of it may have its value.
+func sameProblem(a, b corpus.Problem) bool { return a.Path == b.Path && a.Sort == b.Sort }
 
 // shared is how many steps two paths have in common.
 func shared(a, b string) int {

@@ -274,6 +274,12 @@ func (s *side) has(version string) bool { return slices.Contains(s.versions(), v
 // storage returns the storage version.
 func (s *side) storage() string { return kube.StorageVersion(s.typed) }
 
+// assumed reports whether the conversion stanza is assumed: the user's manifest has none.
+func (s *side) assumed() bool {
+	_, found, _ := unstructured.NestedFieldNoCopy(s.given, "spec", "conversion")
+	return s.converts() && !found
+}
+
 // converts reports whether objects are converted by a webhook.
 func (s *side) converts() bool {
 	if s == nil {
