@@ -182,7 +182,7 @@ func (l *lab) settled(ctx context.Context) error {
 		return time.Since(since) >= settleQuiet, nil
 	})
 	if err != nil && ctx.Err() == nil && last != nil {
-		return fmt.Errorf("the objects cannot be read at every version while nothing is disrupted: %w", last)
+		return undisturbed(fmt.Errorf("the objects cannot be read at every version: %w", last))
 	}
 	return err
 }
@@ -209,7 +209,7 @@ func (l *lab) seed(ctx context.Context) error {
 		for i := range max(2, l.Objects/len(l.versions)) {
 			t := thing{name: fmt.Sprintf("crdconform-%d-%d", v, i), version: version, fixed: i%2 == 1}
 			if err := l.create(ctx, templates[i%len(templates)], t); err != nil {
-				return fmt.Errorf("creating an object at %s: %w", version, err)
+				return undisturbed(fmt.Errorf("creating an object at %s: %w", version, err))
 			}
 		}
 	}
@@ -263,7 +263,7 @@ func (l *lab) create(ctx context.Context, sample *unstructured.Unstructured, t t
 func (l *lab) before(ctx context.Context) (map[string]history.State, error) {
 	body, err := l.clients.Do(ctx, kube.Request{Path: l.clients.Path(l.readable())})
 	if err != nil {
-		return nil, fmt.Errorf("listing the objects: %w", err)
+		return nil, undisturbed(fmt.Errorf("listing the objects: %w", err))
 	}
 	all, err := fleet.Listed[json.RawMessage](body)
 	if err != nil {

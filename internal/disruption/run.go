@@ -32,13 +32,61 @@ const (
 	judgeEvery = 500 * time.Millisecond
 )
 
-// Outcome is what came of a scenario. One of History, Skipped and Err is set.
+// Outcome is what came of a scenario. One of History, Skipped, Wrong and Err is set.
 type Outcome struct {
 	Scenario Scenario
 	History  *record.History
 	Skipped  string // why the scenario does not apply
+	Wrong    string // what the webhook does wrong while nothing is disrupted
 	Err      error  // why it could not be judged
 	Seconds  float64
+}
+
+// tries is how often a scenario is tried whose record is void, since the machine was too busy.
+const tries = 3
+
+// isVoid reports whether there is nothing to judge in what came of a scenario, through no fault of the webhook.
+func (o Outcome) isVoid() bool {
+	if void := (voidError{}); errors.As(o.Err, &void) {
+		return true
+	}
+	if o.History == nil || len(Violations(o.History)) > 0 {
+		return false
+	}
+	report, err := record.Judge(o.History)
+	return err == nil && len(report.Void) > 0
+}
+
+// voidError is that a scenario could not begin since the machine was too busy.
+type voidError struct{ error }
+
+func (e voidError) Unwrap() error { return e.error }
+
+// undisturbedError is that the webhook fails while nothing is disrupted.
+type undisturbedError struct{ error }
+
+func (e undisturbedError) Unwrap() error { return e.error }
+
+// undisturbed returns an error of a request that failed while nothing is disrupted.
+func undisturbed(err error) error {
+	if isFault(answered(err).error) {
+		return undisturbedError{err}
+	}
+	return err
+}
+
+// settle takes what an error means for the outcome of a scenario.
+func (o *Outcome) settle(err error) {
+	if wrong := (undisturbedError{}); errors.As(err, &wrong) {
+		o.Wrong = "the webhook fails while nothing is disrupted: " + err.Error()
+		return
+	}
+	o.Err = err
+}
+
+// isFault reports whether a request failed by what the webhook did, rather than by how long it took on a busy machine.
+func isFault(kind record.Error) bool {
+	return slices.Contains([]record.Error{record.Answer, record.Reset, record.Refused, record.Certificate}, kind)
 }
 
 // Run disrupts a webhook scenario by scenario, and hands out what came of each. The error says why nothing more could be done. If the
@@ -53,7 +101,16 @@ func Run(ctx context.Context, p *Plan, c cluster.Cluster, dir string, header rec
 	}
 	defer l.clients.Close()
 	defer func() { err = errors.Join(err, l.removeOwned(ctx)) }()
-	if err = l.prepare(ctx); err != nil {
+	err = l.prepare(ctx)
+	if wrong := (undisturbedError{}); errors.As(err, &wrong) && ctx.Err() == nil {
+		for _, s := range p.Scenarios {
+			o := Outcome{Scenario: s}
+			o.settle(err)
+			each(o)
+		}
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	for _, s := range p.Scenarios {
@@ -65,7 +122,16 @@ func Run(ctx context.Context, p *Plan, c cluster.Cluster, dir string, header rec
 		o := Outcome{Scenario: s}
 		if o.Skipped, o.Err = p.lacks(ctx, &s); o.Skipped == "" && o.Err == nil {
 			header.Objective = limits(string(s.ID))
-			o.History, o.Err = l.run(ctx, &s, header)
+			for n := 1; ; n++ {
+				var failed error
+				o = Outcome{Scenario: s}
+				o.History, failed = l.run(ctx, &s, header)
+				o.settle(failed)
+				if n == tries || ctx.Err() != nil || !o.isVoid() {
+					break
+				}
+				p.note(s.Title + ", once more, since the machine was too busy")
+			}
 		}
 		o.Seconds = time.Since(began).Seconds()
 		each(o)
@@ -204,7 +270,10 @@ func (st *stage) quiet(ctx context.Context) error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("void: before anything was disrupted, %w", err)
+			if wrong := (undisturbedError{}); errors.As(err, &wrong) {
+				return err
+			}
+			return voidError{fmt.Errorf("void: before anything was disrupted, %w", err)}
 		}
 	}
 }
@@ -215,20 +284,25 @@ func (st *stage) paced(window time.Duration) error {
 	rate := float64(operations) / window.Seconds()
 	switch {
 	case failed > 0:
-		return fmt.Errorf("%d of %d requests failed, such as: %s", failed, operations, st.lastFailure())
+		text, kind := st.lastFailure()
+		err := fmt.Errorf("%d of %d requests failed, such as: %s", failed, operations, text)
+		if isFault(kind) {
+			return undisturbedError{err}
+		}
+		return err
 	case rate < st.Reached*st.Rate:
 		return fmt.Errorf("clients made %.0f requests a second, and should make %.0f; the machine is too busy for that rate", rate, st.Rate)
 	}
 	return nil
 }
 
-func (st *stage) lastFailure() string {
+func (st *stage) lastFailure() (text string, kind record.Error) {
 	for _, o := range slices.Backward(st.record.History().Operations) {
 		if o.Failed() {
-			return fmt.Sprintf("%s at %s: %s", o.Verb, o.Version, o.Text)
+			return fmt.Sprintf("%s at %s: %s", o.Verb, o.Version, o.Text), o.Error
 		}
 	}
-	return "nothing"
+	return "nothing", ""
 }
 
 // recovered waits until all is as before the fault, as the judge sees it, or the limit is over. The record ends with what the judge saw, as
@@ -267,7 +341,8 @@ func (st *stage) lookAtAll(ctx context.Context, f *crew) error {
 				return context.Cause(ctx)
 			}
 			if failed++; failed == lookFailures {
-				st.violates("when the clients had stopped, %d objects in a row could not be read at %s; %s", failed, version, st.lastFailure())
+				text, _ := st.lastFailure()
+				st.violates("when the clients had stopped, %d objects in a row could not be read at %s; %s", failed, version, text)
 				break // each may take as long as API servers wait
 			}
 		}

@@ -267,6 +267,8 @@ func (p *DisruptionPlan) judge(s *session, o disruption.Outcome) (reports.Result
 	switch {
 	case o.Skipped != "":
 		result.Verdict, result.Reason = requirement.NotApplicable, o.Skipped
+	case o.Wrong != "":
+		result.Verdict, result.Reason = requirement.Failed, o.Wrong
 	case o.Err != nil && errors.Is(o.Err, context.Canceled):
 		result.Verdict, result.Reason = requirement.Unknown, "the run ended before it was judged"
 	case o.Err != nil:

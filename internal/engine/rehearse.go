@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -153,6 +152,21 @@ func (p *RehearsalPlan) readReleases(ctx context.Context) error {
 		}
 	}
 	p.releases = append(p.releases, to)
+	return p.apart()
+}
+
+// apart fails if the programs of two releases cannot run beside each other.
+func (p *RehearsalPlan) apart() error {
+	var fixed []string // releases whose programs are given no port
+	for _, r := range p.releases {
+		if b, is := r.Build.(programBuild); is && movable(b.command) != nil {
+			fixed = append(fixed, r.Name)
+		}
+	}
+	if len(fixed) > 1 {
+		return fmt.Errorf("the programs of %s are given no {port}, and run at the same time as in a rollout, so they cannot both serve at 9443; give one of them {port} in an argument or a variable",
+			strings.Join(fixed, " and "))
+	}
 	return nil
 }
 
@@ -335,7 +349,7 @@ func (p *RehearsalPlan) programBuild(c config.Command) (rehearsal.Build, error) 
 	build := programBuild{command: subject.Command{
 		Args: c.Args, Env: c.Env, Dir: p.want.Path(c.Dir), Path: c.Path, ServerName: c.ServerName, ReadyTimeout: c.ReadyTimeout.Duration,
 	}}
-	return build, cmp.Or(build.command.Validate(), movable(build.command))
+	return build, build.command.Validate()
 }
 
 // imageBuild is a build that is an image.
