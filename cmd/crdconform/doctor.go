@@ -41,7 +41,7 @@ objects that cannot be read at a version, conversions that lose fields or that n
 needed, and deprecated versions that are still requested. It also lints each definition. Its checks are the requirements
 doctor.*.
 
-It sends only GET requests. For each definition with a webhook, it reads one object at each version, except at deprecated
+It sends only GET requests. For each definition with a webhook, it reads up to ten objects at each version, except at deprecated
 versions, where API servers would count it as a client. With --port-forward, it also connects to the webhooks through the API
 server, as "kubectl port-forward" does, and inspects their certificates; this requires permission to create pods/portforward.
 

@@ -58,7 +58,7 @@ A violation in the upgrade fails the rehearsal. A violation on the way back to t
 with --strict.
 
 ` + exitCodes,
-		Example: `  kubectl get widgets -A -o yaml > dump.yaml
+		Example: `  kubectl get widgets -A -o yaml --show-managed-fields > dump.yaml
   crdconform rehearse --old v1.4/crds --new config/crd/bases --objects dump.yaml \
     --old-program './manager-v1.4 --webhook-port={port} --webhook-cert-path={certs}' \
     -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}

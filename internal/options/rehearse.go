@@ -16,7 +16,7 @@ func rehearseOptions() []Option {
 		{Key: "rehearse.images", Flag: "old-image", Commands: to, Help: "kind: image of the webhook of the old release; can be repeated, one for each --old"},
 		{
 			Key: "rehearse.objects", Flag: "objects", Commands: to, Files: true, Whole: true,
-			Help: "objects of your cluster: output of kubectl get -o yaml, folders, Velero backups, etcd snapshots, or - for standard input; can be repeated; default: generated",
+			Help: "objects of your cluster: output of kubectl get -o yaml --show-managed-fields, folders, Velero backups, etcd snapshots, or - for standard input; can be repeated; default: generated",
 		},
 		{Key: "rehearse.fromContext", Flag: "from-context", Commands: to, Help: "context of a cluster to read the objects from; nothing is written there"},
 		{
