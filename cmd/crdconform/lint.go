@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -182,8 +183,13 @@ func (l *linting) replaced(cmd *cobra.Command, args []string, files []lint.File,
 			return nil, err
 		}
 		options.Partial = true
-		for _, f := range then {
-			options.Old = append(options.Old, lint.File{Name: f.Name, Data: f.Data})
+		built, err := asBuilt(cmd.Context(), then)
+		if err != nil {
+			return nil, err
+		}
+		options.Old = append(options.Old, built...)
+		if !strings.Contains(strings.TrimPrefix(old, "git://"), ":") { // the same files
+			options.Whole = files
 		}
 		if !l.changed {
 			continue
@@ -195,6 +201,46 @@ func (l *linting) replaced(cmd *cobra.Command, args []string, files []lint.File,
 		files = changedSince(append(then, patches...), files)
 	}
 	return files, nil
+}
+
+// asBuilt returns files of a revision of git with the kustomizations that they belonged to there.
+func asBuilt(ctx context.Context, then []dump.GitFile) (_ []lint.File, err error) {
+	if len(then) == 0 {
+		return nil, nil
+	}
+	dir, err := files.TemporaryDir("", "lint-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	names, err := dump.GitTree(ctx, then, dir)
+	if err != nil {
+		return nil, err
+	}
+	read, err := readFiles(names, nil)
+	if err != nil {
+		return nil, err
+	}
+	ref, _, _ := strings.Cut(then[0].Name, ":")
+	rename := func(name *string) {
+		if inside, is := strings.CutPrefix(*name, filepath.ToSlash(dir)+"/"); is {
+			*name = ref + ":" + inside
+		}
+	}
+	renamed := map[*lint.Kustomization]bool{}
+	for i := range read {
+		rename(&read[i].Name)
+		if k := read[i].Kustomization; k != nil && !renamed[k] {
+			renamed[k] = true
+			rename(&k.Name)
+			for _, parts := range [][]lint.File{k.Resources, k.Patches} {
+				for j := range parts {
+					rename(&parts[j].Name)
+				}
+			}
+		}
+	}
+	return read, nil
 }
 
 // patchesOf returns the names of the patches that change files.

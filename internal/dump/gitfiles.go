@@ -1,12 +1,17 @@
 package dump
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/crdconform/crdconform/internal/manifest"
@@ -92,4 +97,64 @@ func gitBelow(ctx context.Context, ref, revision, name, here string) ([]GitFile,
 		}
 	}
 	return all, nil
+}
+
+// GitTree writes the files of YAML and JSON of a revision that are beside, above and below some of its files to a folder, at their paths, so that
+// kustomizations can be built there. The files are named as GitFiles names them; it returns where they are.
+func GitTree(ctx context.Context, files []GitFile, into string) ([]string, error) {
+	tops := map[string][]string{} // of the paths, by revision
+	var names []string
+	for _, f := range files {
+		ref, name, _ := strings.Cut(f.Name, ":")
+		top, _, below := strings.Cut(name, "/")
+		if !below {
+			top = "."
+		}
+		if !slices.Contains(tops[ref], top) {
+			tops[ref] = append(tops[ref], top)
+		}
+		names = append(names, filepath.Join(into, filepath.FromSlash(name)))
+	}
+	for ref, paths := range tops {
+		root, err := git(ctx, "rev-parse", "--show-toplevel")
+		if err != nil {
+			return nil, err
+		}
+		archive, err := git(ctx, append([]string{"-C", strings.TrimSpace(string(root)), "archive", "--format=tar", ref, "--"}, paths...)...)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s at %s from git: %w", strings.Join(paths, ", "), ref, err)
+		}
+		if err := extract(archive, into); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// extract writes the files of YAML and JSON of an archive to a folder.
+func extract(archive []byte, into string) error {
+	all := tar.NewReader(bytes.NewReader(archive))
+	for {
+		header, err := all.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		name := filepath.FromSlash(header.Name)
+		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(name) || !manifest.IsFile(name) && !manifest.IsKustomization(name) {
+			continue
+		}
+		data, err := io.ReadAll(all)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(filepath.Join(into, name)), 0o700)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(into, name), data, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }

@@ -49,6 +49,7 @@ type Options struct {
 	Now      time.Time // when certificates must be valid; the present time when zero
 	Old      []File    // the definitions that the files are to replace, for the rules about upgrades
 	Partial  bool      // none of the old definitions needs to have the name of a new one
+	Whole    []File    // all files that take the place of the old ones, so that what these lack is gone; nil if there may be more
 	Disabled []RuleID  // rules whose findings are left out
 
 	Exceptions []Exception // to the levels of rules
@@ -99,6 +100,16 @@ func Check(ctx context.Context, files []File, options Options) (*Report, error) 
 		c := &checker{definition: d, old: old[d.crd.Name], now: options.Now, exceptions: options.Exceptions}
 		c.run(ctx)
 		checkers = append(checkers, c)
+	}
+	gone, err := goneFrom(old, options.Whole)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range gone {
+		c := &checker{definition: d, now: options.Now, exceptions: options.Exceptions}
+		c.found(VersionRemovedStored, field.NewPath("metadata", "name"), "the definition is gone: Helm deletes a template that is gone with all its objects, GitOps tools do if they prune, and what stays is converted by nobody; "+
+			"keep it until no cluster has objects of it")
+		report.Findings = append(report.Findings, c.judged()...)
 	}
 	checkNamesOf(checkers)
 	for _, c := range checkers {

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -30,6 +31,26 @@ func (c *checker) checkUpgrade() {
 			c.found(VersionNoLongerServed, c.pathOf(v.Name).Child("served"), "%s is no longer served; its clients get a not found error", v.Name)
 		}
 	}
+}
+
+// goneFrom returns the old definitions that files do not have, sorted; none if there are no files.
+func goneFrom(old map[string]*definition, files []File) ([]*definition, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	there, err := readAll(files)
+	if err != nil {
+		return nil, err
+	}
+	left := maps.Clone(old)
+	for _, d := range there {
+		delete(left, d.crd.Name)
+	}
+	var gone []*definition
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		gone = append(gone, left[name])
+	}
+	return gone, nil
 }
 
 // storedVersions returns the versions at which there may be objects: what the status says, or else the storage version.

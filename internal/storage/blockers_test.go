@@ -153,3 +153,40 @@ func TestSpool(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLastApplied has a version that kubectl last applied an object at not be safe to drop, and another one be.
+func TestLastApplied(t *testing.T) {
+	t.Parallel()
+	d := &Definition{Name: "things.example.com", Group: "example.com", Plural: "things", Objects: 1, StoredVersions: []string{"v2"}, Versions: []*Version{{Name: "v2", Defined: true, Storage: true}, {Name: "v1", Defined: true}}}
+	i := &inspector{options: Options{Flags: "--context a"}, book: &book{counts: *newCounts(), pending: newCounts()}}
+	o := &stored{}
+	o.Name, o.Namespace = "t", "default"
+	o.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": `{"apiVersion": "example.com/v1", "kind": "Thing"}`}
+	if err := i.names(d, "things.example.com", o); err != nil {
+		t.Fatal(err)
+	}
+	i.book.keep()
+	i.sum(d)
+	d.Objects, d.Unknown = 1, 0
+	removal := Judge(&Inventory{Definitions: []*Definition{d}}, d, d.Version("v1"), false)
+	var found []Condition
+	for _, f := range removal.Findings {
+		if f.Answer == NotSafe {
+			found = append(found, f)
+		}
+	}
+	if removal.Answer != NotSafe || len(found) != 1 || found[0].Kind != LastApplied || found[0].Count != 1 || !strings.HasPrefix(found[0].First[0].Mend, "kubectl --context a apply set-last-applied -f MANIFEST # its manifest, rewritten to v2") {
+		t.Errorf("got %s, %+v", removal.Answer, found)
+	}
+	o.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": `{"apiVersion": "example.com/v2", "kind": "Thing"}`}
+	i.book = &book{counts: *newCounts(), pending: newCounts()}
+	if err := i.names(d, "things.example.com", o); err != nil {
+		t.Fatal(err)
+	}
+	i.book.keep()
+	i.sum(d)
+	d.Objects, d.Unknown = 1, 0
+	if removal := Judge(&Inventory{Definitions: []*Definition{d}}, d, d.Version("v1"), false); removal.Answer != Safe {
+		t.Errorf("got %+v", removal)
+	}
+}

@@ -47,7 +47,11 @@ type judgement struct {
 func Judge(inventory *Inventory, definition *Definition, version *Version, requests bool) Removal {
 	j := judgement{inventory, definition, version, requests}
 	verdict := Removal{Definition: definition.Name, Version: version.Name, Answer: Safe}
-	for _, f := range []Condition{j.storage(), j.objects(), j.storedVersions(), j.managedFields(), j.lastApplied(), j.ownerReferences(), j.requested()} {
+	conditions := []Condition{j.storage(), j.objects(), j.storedVersions(), j.managedFields(), j.ownerReferences(), j.requested()}
+	if version.LastApplied > 0 {
+		conditions = slices.Insert(conditions, 4, j.lastApplied())
+	}
+	for _, f := range conditions {
 		verdict.Findings = append(verdict.Findings, f)
 		if f.Answer == NotSafe || f.Answer == CannotTell && verdict.Answer == Safe {
 			verdict.Answer = f.Answer
@@ -188,19 +192,12 @@ func (j judgement) managedFields() Condition {
 // lastApplied is about managed fields of the kind that kubectl apply keeps itself, in an annotation.
 func (j judgement) lastApplied() Condition {
 	d, v := j.definition, j.version
-	f := Condition{Requirement: requirement.StorageDropManagedFields, Kind: LastApplied, Count: v.LastApplied, First: v.First[LastApplied]}
-	switch {
-	case v.LastApplied > 0:
-		f.Answer = NotSafe
-		f.Text = fmt.Sprintf("%s last applied at %s by kubectl, which finds in that what a manifest no longer has: a field that %s names otherwise stays when it is removed from the manifest.",
-			visible.Count(v.LastApplied, "object was", "objects were"), v.Name, d.StorageVersion())
-		f.Mend = fmt.Sprintf("rewrite their manifests to %s without removing anything, and use the command shown for each before they change", d.StorageVersion())
-	case len(d.Gaps) > 0:
-		f.Answer, f.Text, f.Gaps = CannotTell, "Not all annotations of kubectl apply could be seen.", d.Gaps
-	default:
-		f.Answer, f.Text = Safe, fmt.Sprintf("No object was last applied at %s by kubectl.", v.Name)
+	return Condition{
+		Requirement: requirement.StorageDropManagedFields, Answer: NotSafe, Kind: LastApplied, Count: v.LastApplied, First: v.First[LastApplied],
+		Text: fmt.Sprintf("%s last applied at %s by kubectl, which finds in that what a manifest no longer has: a field that %s names otherwise stays when it is removed from the manifest.",
+			visible.Count(v.LastApplied, "object was", "objects were"), v.Name, d.StorageVersion()),
+		Mend: fmt.Sprintf("rewrite their manifests to %s without removing anything, and use the command shown for each before they change", d.StorageVersion()),
 	}
-	return f
 }
 
 func (j judgement) ownerReferences() Condition {
