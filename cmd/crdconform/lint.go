@@ -119,12 +119,16 @@ func (l *linting) run(cmd *cobra.Command, s streams, args []string) error {
 	if files, err = l.replaced(cmd, args, files, &options); err != nil {
 		return fmt.Errorf("--old: %w", err)
 	}
-	if l.changed && len(files) == 0 {
-		return l.write(s, "no definition has changed\n")
+	const unchanged = "no definition has changed\n"
+	if l.changed && len(files)+len(options.Whole) == 0 {
+		return l.write(s, unchanged)
 	}
 	report, err := lint.Check(cmd.Context(), files, options)
 	if err != nil {
 		return err
+	}
+	if l.changed && len(files) == 0 && len(report.Findings) == 0 {
+		return l.write(s, unchanged)
 	}
 	var b bytes.Buffer
 	if err := l.render(&b, s, report, len(files)); err != nil {
@@ -189,7 +193,7 @@ func (l *linting) replaced(cmd *cobra.Command, args []string, files []lint.File,
 		}
 		options.Old = append(options.Old, built...)
 		if !strings.Contains(strings.TrimPrefix(old, "git://"), ":") { // the same files
-			options.Whole = files
+			options.Whole = slices.Clone(files)
 		}
 		if !l.changed {
 			continue

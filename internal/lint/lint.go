@@ -86,9 +86,12 @@ func Check(ctx context.Context, files []File, options Options) (*Report, error) 
 	if options.Now.IsZero() {
 		options.Now = time.Now()
 	}
-	definitions, err := readAll(files)
-	if err != nil {
-		return nil, err
+	var definitions []*definition
+	var err error
+	if len(files) > 0 || len(options.Whole) == 0 {
+		if definitions, err = readAll(files); err != nil {
+			return nil, err
+		}
 	}
 	old, err := readOld(options, definitions)
 	if err != nil {

@@ -2,9 +2,13 @@ package migrate
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	kjson "sigs.k8s.io/json"
 
 	"github.com/crdconform/crdconform/internal/kube"
@@ -17,6 +21,7 @@ const compared = 100
 type Change struct {
 	kube.Difference
 
+	Version string `json:"version"` // at which it is read
 	Default bool   `json:"default"` // any write stores it
 	Objects int    `json:"objects"` // of those that were compared
 	Example string `json:"example"` // namespace and name of one of them
@@ -24,70 +29,83 @@ type Change struct {
 
 // String says what changes, and in how many objects.
 func (c Change) String() string {
-	text := fmt.Sprintf("%s: %s, such as %s", c.Difference, objects(c.Objects), c.Example)
+	text := fmt.Sprintf("%s at %s: %s, such as %s", c.Difference, c.Version, objects(c.Objects), c.Example)
 	if c.Default {
 		return text + "; it is the default of the schema, which any write stores"
 	}
 	return text
 }
 
-// current reads an object as it is, if it still has the resource version at which it was listed; nil if it does not, or enough were read.
-func (m *migration) current(ctx context.Context, object *metav1.PartialObjectMetadata) (map[string]any, error) {
+// compare notes what writing an object as it is would change, at each version at which it is read: what is written at another version than
+// that of storage is converted to it and back. Only the first objects are compared.
+func (m *migration) compare(ctx context.Context, object *metav1.PartialObjectMetadata) error {
 	m.tally.Lock()
 	enough := m.tally.compared >= compared
 	m.tally.compared++
 	m.tally.Unlock()
 	if enough {
-		return nil, nil
+		return nil
 	}
-	raw, err := body(m.rest.Get().AbsPath(m.path(m.served[0], object)).Do(ctx))
+	change, err := json.Marshal(map[string]preconditions{"metadata": preconditionsOf(&object.ObjectMeta)})
+	if err != nil {
+		return err
+	}
+	for _, version := range m.served {
+		at := m.path(version, object)
+		was, err := decoded(m.rest.Get().AbsPath(at).Do(ctx))
+		if err != nil || versionOf(was) != object.ResourceVersion {
+			return err
+		}
+		is, err := decoded(m.rest.Patch(types.MergePatchType).AbsPath(at).Param("fieldManager", manager).Param("dryRun", metav1.DryRunAll).Body(change).Do(ctx))
+		if err != nil {
+			return err
+		}
+		if err := m.differs(version, kube.Key(object.Namespace, object.Name), was, is); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decoded is an object of an answer.
+func decoded(answer rest.Result) (map[string]any, error) {
+	raw, err := body(answer)
 	if err != nil {
 		return nil, err
 	}
-	var now map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &now); err != nil {
-		return nil, err
-	}
-	meta, _ := now["metadata"].(map[string]any)
-	if version, _ := meta["resourceVersion"].(string); version != object.ResourceVersion {
-		return nil, nil
-	}
-	return now, nil
+	var object map[string]any
+	return object, kjson.UnmarshalCaseSensitivePreserveInts(raw, &object)
 }
 
-// changes notes what a write that was tried would change of an object.
-func (m *migration) changes(object *metav1.PartialObjectMetadata, was map[string]any, written []byte) error {
-	if was == nil {
-		return nil
-	}
-	var is map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(written, &is); err != nil {
-		return fmt.Errorf("what the API server would write for %s: %w", kube.Key(object.Namespace, object.Name), err)
-	}
+func versionOf(object map[string]any) string {
+	version, _, _ := unstructured.NestedString(object, "metadata", "resourceVersion")
+	return version
+}
+
+// differs notes how an object at a version differs from what it would be when it is written.
+func (m *migration) differs(version, name string, was, is map[string]any) error {
 	for _, one := range []map[string]any{was, is} {
-		if meta, ok := one["metadata"].(map[string]any); ok {
-			delete(meta, "managedFields")
-			delete(meta, "resourceVersion")
-			delete(meta, "generation")
+		for _, field := range []string{"managedFields", "resourceVersion", "generation"} {
+			unstructured.RemoveNestedField(one, "metadata", field)
 		}
 	}
 	all := kube.Differences("", was, is)
 	if len(all) == 0 {
 		return nil
 	}
-	fill, err := kube.Defaults(m.crd, m.served[0])
+	fill, err := kube.Defaults(m.crd, version)
 	if err != nil {
 		return err
 	}
 	fill(was)
-	m.tally.Lock()
-	defer m.tally.Unlock()
 	left := map[string]bool{}
 	for _, d := range kube.Differences("", was, is) {
 		left[d.Path] = true
 	}
+	m.tally.Lock()
+	defer m.tally.Unlock()
 	for _, d := range all {
-		m.result.changed(Change{Difference: d, Default: !left[d.Path] && d.Added, Objects: 1, Example: kube.Key(object.Namespace, object.Name)})
+		m.result.changed(Change{Difference: d, Version: version, Default: d.Added && !left[d.Path], Objects: 1, Example: name})
 	}
 	return nil
 }
@@ -100,7 +118,7 @@ func (r *Result) changed(c Change) {
 		r.Harmed++
 	}
 	for i := range r.Changes {
-		if one := &r.Changes[i]; one.Path == c.Path && one.Default == c.Default && one.Gone == c.Gone && one.Added == c.Added {
+		if one := &r.Changes[i]; one.Path == c.Path && one.Version == c.Version && one.Default == c.Default && one.Gone == c.Gone && one.Added == c.Added {
 			one.Objects++
 			return
 		}

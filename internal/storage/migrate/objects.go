@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -351,25 +352,17 @@ func (m *migration) requestOf(kind types.PatchType, object *metav1.PartialObject
 // without them: the API server would convert the object three times for each of these versions, and none of that refuses a write. What
 // is refused is tried once more with them.
 func (m *migration) try(ctx context.Context, object *metav1.PartialObjectMetadata) error {
-	was, err := m.current(ctx, object)
-	if err != nil {
-		return err
-	}
-	var written []byte
 	if m.namesOthers(object) {
-		written, err = m.tried(ctx, m.requestOf(types.MergePatchType, object, withoutManagedFields(object)), object.ManagedFields)
-	}
-	if written == nil && (err == nil || isRefusal(err)) {
-		var request *rest.Request
-		if request, err = m.request(object, nil); err != nil {
-			return err
+		err := m.tried(ctx, m.requestOf(types.MergePatchType, object, withoutManagedFields(object)), object.ManagedFields)
+		if !isRefusal(err) {
+			return cmp.Or(err, m.compare(ctx, object))
 		}
-		written, err = m.tried(ctx, request, nil)
 	}
+	request, err := m.request(object, nil)
 	if err != nil {
 		return err
 	}
-	return m.changes(object, was, written)
+	return cmp.Or(m.tried(ctx, request, nil), m.compare(ctx, object))
 }
 
 // namesOthers reports whether managed fields of an object name another version than that at which it is written.
@@ -388,18 +381,18 @@ func isRefusal(err error) bool {
 	return err != nil && isAnswer(err) && !isServerError(err) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err)
 }
 
-// tried sends a dry run and returns what would be written, or what it was refused for. API servers do not ask etcd, so its limit is ours to check: for what
+// tried sends a dry run and returns what it was refused for. API servers do not ask etcd, so its limit is ours to check: for what
 // they answer and what was left out of it.
-func (m *migration) tried(ctx context.Context, request *rest.Request, left []metav1.ManagedFieldsEntry) ([]byte, error) {
+func (m *migration) tried(ctx context.Context, request *rest.Request, left []metav1.ManagedFieldsEntry) error {
 	written, err := body(request.Param("dryRun", metav1.DryRunAll).Do(ctx))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	fields, err := json.Marshal(left)
 	if size := len(written) + len(fields); err == nil && size > m.options.MaxSize {
-		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("it has %d bytes at %s, and etcd takes %d by default", size, m.storage, m.options.MaxSize))
+		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("it has %d bytes at %s, and etcd takes %d by default", size, m.storage, m.options.MaxSize))
 	}
-	return written, err
+	return err
 }
 
 // body is that of a response. The error is what the API server said: that of Raw alone would not be.
