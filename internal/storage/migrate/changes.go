@@ -12,6 +12,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/crdconform/crdconform/internal/kube"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // compared is of how many objects the dry run looks at what the write would change, at most.
@@ -29,7 +30,7 @@ type Change struct {
 
 // String says what changes, and in how many objects.
 func (c Change) String() string {
-	text := fmt.Sprintf("%s at %s: %s, such as %s", c.Difference, c.Version, objects(c.Objects), c.Example)
+	text := fmt.Sprintf("%s at %s: %s, such as %s", c.Difference, c.Version, visible.Count(c.Objects, "object", "objects"), c.Example)
 	if c.Default {
 		return text + "; it is the default of the schema, which any write stores"
 	}

@@ -267,6 +267,7 @@ func content(object map[string]any, annotation string) map[string]any {
 	object["metadata"] = meta
 	delete(meta, "resourceVersion")
 	delete(meta, "managedFields")
+	delete(meta, "generation") // it counts changes, which show by themselves, and defaults that are stored
 	if annotations, ok := meta["annotations"].(map[string]any); ok {
 		annotations = maps.Clone(annotations)
 		delete(annotations, annotation)

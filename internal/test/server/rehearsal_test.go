@@ -84,13 +84,10 @@ kind: Widget
 metadata:
   name: widget-%d
   namespace: default
-  resourceVersion: "%d"
   uid: 00000000-0000-4000-8000-0000000000%02d
-  managedFields:
-  - {manager: kubectl-create, operation: Update, apiVersion: example.com/v1beta1, fieldsType: FieldsV1, time: "2020-01-01T00:00:00Z", fieldsV1: {"f:spec": {"f:size": {}, "f:color": {}}}}
 spec: {size: %dx2, color: red}
 status: {phase: Ready}
-`, i, 100-i, i, i+1)
+`, i, i, i+1)
 	}
 	return b.String()
 }
