@@ -22,8 +22,7 @@ func TestUndisturbed(t *testing.T) {
 		"a panic": true,
 	} {
 		refused := &kube.RefusedError{Code: http.StatusInternalServerError, Status: metav1.Status{Message: "conversion webhook for example.com/v1, Kind=CronTab failed: " + text}}
-		o := Outcome{}
-		o.settle(undisturbed(fmt.Errorf("creating an object at v1: %w", refused)))
+		o := outcomeOf(Scenario{}, nil, undisturbed(fmt.Errorf("creating an object at v1: %w", refused)))
 		if got := o.Wrong != ""; got != wrong || wrong != (o.Err == nil) || wrong && !strings.Contains(o.Wrong, text) {
 			t.Errorf("%s: got %+v", text, o)
 		}

@@ -75,13 +75,12 @@ func undisturbed(err error) error {
 	return err
 }
 
-// settle takes what an error means for the outcome of a scenario.
-func (o *Outcome) settle(err error) {
+// outcomeOf is the outcome of a scenario of which there is a history or an error.
+func outcomeOf(s Scenario, history *record.History, err error) Outcome {
 	if wrong := (undisturbedError{}); errors.As(err, &wrong) {
-		o.Wrong = "the webhook fails while nothing is disrupted: " + err.Error()
-		return
+		return Outcome{Scenario: s, Wrong: "the webhook fails while nothing is disrupted: " + err.Error()}
 	}
-	o.Err = err
+	return Outcome{Scenario: s, History: history, Err: err}
 }
 
 // isFault reports whether a request failed by what the webhook did, rather than by how long it took on a busy machine.
@@ -104,9 +103,7 @@ func Run(ctx context.Context, p *Plan, c cluster.Cluster, dir string, header rec
 	err = l.prepare(ctx)
 	if wrong := (undisturbedError{}); errors.As(err, &wrong) && ctx.Err() == nil {
 		for _, s := range p.Scenarios {
-			o := Outcome{Scenario: s}
-			o.settle(err)
-			each(o)
+			each(outcomeOf(s, nil, err))
 		}
 		return nil
 	}
@@ -123,10 +120,8 @@ func Run(ctx context.Context, p *Plan, c cluster.Cluster, dir string, header rec
 		if o.Skipped, o.Err = p.lacks(ctx, &s); o.Skipped == "" && o.Err == nil {
 			header.Objective = limits(string(s.ID))
 			for n := 1; ; n++ {
-				var failed error
-				o = Outcome{Scenario: s}
-				o.History, failed = l.run(ctx, &s, header)
-				o.settle(failed)
+				history, failed := l.run(ctx, &s, header)
+				o = outcomeOf(s, history, failed)
 				if n == tries || ctx.Err() != nil || !o.isVoid() {
 					break
 				}

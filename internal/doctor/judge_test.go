@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -404,7 +405,7 @@ func TestSample(t *testing.T) {
 	var all []metav1.PartialObjectMetadata
 	for i := range 200 {
 		o := metav1.PartialObjectMetadata{}
-		o.Name = fmt.Sprint(i)
+		o.Name = strconv.Itoa(i)
 		if o.ManagedFields = []metav1.ManagedFieldsEntry{{APIVersion: "example.com/v1"}}; i == 150 {
 			o.ManagedFields[0].APIVersion = "example.com/v1beta1"
 		}

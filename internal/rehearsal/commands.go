@@ -45,14 +45,14 @@ func (k *kind) kubectlReplace(version, object string, options ...string) string 
 
 // kubectlPatch is the command that tries to change a field of an object.
 func (k *kind) kubectlPatch(version, object, field string, value any) string {
-	pointer := ""
+	pointer := []string{""}
 	for _, step := range fieldpath.Split(field) {
 		if step.List {
 			step.Key = strconv.Itoa(step.At)
 		}
-		pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(step.Key)
+		pointer = append(pointer, strings.NewReplacer("~", "~0", "/", "~1").Replace(step.Key))
 	}
-	patch, err := json.Marshal([]map[string]any{{"op": "replace", "path": pointer, "value": value}})
+	patch, err := json.Marshal([]map[string]any{{"op": "replace", "path": strings.Join(pointer, "/"), "value": value}})
 	if err != nil {
 		return k.kubectlGet(version, object)
 	}

@@ -334,7 +334,7 @@ func (l *leg) newWebhookFirst(ctx context.Context) error {
 	if len(kinds)+len(alone) == 0 || !l.record.selects(id) {
 		return nil
 	}
-	if len(kinds) == 0 && !(l.newHook.build.Starts() && l.newHook.build.Acts()) { // it cannot notice which definitions there are
+	if build := l.newHook.build; len(kinds) == 0 && (!build.Starts() || !build.Acts()) { // it cannot notice which definitions there are
 		l.record.spareAll(id, alone)
 		return nil
 	}

@@ -169,9 +169,9 @@ func (l *leg) tryOver(ctx context.Context, k *kind, way, installed Way, fresh ma
 // historyOf says what happened to the old definition before the new one is installed, as far as that is not what happens then.
 func historyOf(way, installed Way, injector string) string {
 	text := ""
-	switch {
-	case installed == way:
-	case installed == Replace:
+	switch installed {
+	case way:
+	case Replace:
 		text = ", which kubectl create (or Helm) installed"
 	default:
 		text = ", which " + installed.command() + " installed"
