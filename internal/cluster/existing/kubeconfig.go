@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/crdconform/crdconform/internal/files"
+	"github.com/crdconform/crdconform/internal/loopback"
 )
 
 // load returns how to reach the cluster of a context, and the name of the context.
@@ -39,8 +40,10 @@ func load(options Options) (*rest.Config, string, error) {
 	if err != nil {
 		return nil, "", misused("the context %s of the kubeconfig cannot be used: %v", name, err)
 	}
-	if config.Host, err = address(config.Host); err != nil {
-		return nil, "", misused("the context %s: %v", name, err)
+	if !options.ReadOnly || !isProxy(config.Host) {
+		if config.Host, err = address(config.Host); err != nil {
+			return nil, "", misused("the context %s: %v", name, err)
+		}
 	}
 	if config.Insecure {
 		return nil, "", misused("the context %s disables verification of the API server's certificate; give its cluster a certificate-authority in the kubeconfig, and remove insecure-skip-tls-verify", name)
@@ -144,6 +147,12 @@ func address(server string) (string, error) {
 		return "", fmt.Errorf("%s is not https, so the identity of the cluster cannot be verified", u.Redacted())
 	}
 	return strings.TrimRight(server, "/"), nil
+}
+
+// isProxy reports whether a server is one of this machine without TLS, as kubectl proxy is, which verifies the cluster itself.
+func isProxy(server string) bool {
+	u, err := url.Parse(server)
+	return err == nil && u.Scheme == "http" && loopback.Is(u.Hostname())
 }
 
 // unexpired reports whether the client certificate of a configuration, if it has one, is still valid. API servers answer

@@ -299,3 +299,17 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 }
+
+// TestProxy reads through kubectl proxy on this machine, and through nothing else that has no TLS.
+func TestProxy(t *testing.T) {
+	t.Parallel()
+	for server, want := range map[string]bool{"http://127.0.0.1:8001": true, "http://localhost:8001": true, "http://[::1]:8001": true, "http://10.0.0.1:8001": false, "https://127.0.0.1:8001": false, "127.0.0.1:8001": false} {
+		if got := isProxy(server); got != want {
+			t.Errorf("%s: got %t", server, got)
+		}
+	}
+	kubeconfig := written(t, func(c *api.Config) { c.Clusters["there"].Server = "http://127.0.0.1:1" })
+	if _, err := Start(t.Context(), Options{Run: "a", Kubeconfig: kubeconfig, Context: "good", ReadOnly: true}); err == nil || strings.Contains(err.Error(), "is not https") {
+		t.Errorf("got %v", err)
+	}
+}
