@@ -407,6 +407,7 @@ func (p *RehearsalPlan) Run(ctx context.Context, progress Progress, apiServerLog
 		},
 	})
 	s.fail(ctx, err)
+	s.say(outcome.Notes...)
 	s.report.Upgrade, s.report.Notes = outcome.Legs, append(s.report.Notes, outcome.Notes...)
 	for _, result := range outcome.Results {
 		result.Verdict, result.Reason = p.Revise(result.ID, result.Verdict, result.Reason)
