@@ -91,7 +91,7 @@ self-comparison: build ## Compare load tests of a build with itself and with a s
 	$(GO) run ./internal/test/measure self-comparison $(abspath $(BIN))/crdconform $(REPEAT) $(SAME) $(SLOWER)
 
 minors: build ## Build embedded API servers of older Kubernetes minors, once; minutes for each
-	$(BIN)/crdconform minors build
+	$(BIN)/crdconform matrix minors build
 
 # As .goreleaser.yaml says: the same bytes wherever that is.
 RELEASED := $(GO) build -tags=kustomize_disable_go_plugin_support -trimpath -buildvcs=true -ldflags '-s -w'

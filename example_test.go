@@ -87,9 +87,9 @@ func ExampleRehearse() {
 func ExampleCheck_Judge() {
 	check := crdconform.Check{
 		Config: config.Config{
-			CRDs:    []string{"fixtures/definitions/reference.yaml"},
-			Cluster: config.None,
-			Filter:  []string{"webhook.response"},
+			CRDs:      []string{"fixtures/definitions/reference.yaml"},
+			APIServer: config.None,
+			Filter:    []string{"webhook.response"},
 		},
 		Handler: http.HandlerFunc(convert),
 	}

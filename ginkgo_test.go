@@ -38,7 +38,7 @@ func TestOperatorCheck(t *testing.T) {
 	if !isOperator() {
 		t.Skip("TestRunRefuses runs it")
 	}
-	crdconform.Run(t, crdconform.Check{Config: config.Config{Cluster: config.None, Filter: []string{"webhook.response"}}, Handler: webhook.Handler()})
+	crdconform.Run(t, crdconform.Check{Config: config.Config{APIServer: config.None, Filter: []string{"webhook.response"}}, Handler: webhook.Handler()})
 }
 
 // TestRunRefuses has Run say in each order that it does not belong here, and the specs of the package run nevertheless.

@@ -40,7 +40,7 @@ func TestRun(t *testing.T) {
 	if name := os.Getenv("CRDCONFORM_TEST_FAULT"); name != "" { //nolint:forbidigo // see TestRunFails
 		handler = faulty(t, name)
 	}
-	Run(t, Check{Config: config.Config{CRDs: []string{crontabs}, Cluster: config.None, Filter: []string{"webhook.response"}, Generate: config.Generate{Objects: 2}}, Handler: handler})
+	Run(t, Check{Config: config.Config{CRDs: []string{crontabs}, APIServer: config.None, Filter: []string{"webhook.response"}, Generate: config.Generate{Objects: 2}}, Handler: handler})
 }
 
 // logged keeps what is logged.
@@ -96,7 +96,7 @@ func TestRunAtOnce(t *testing.T) {
 	for _, name := range []string{"one", "two", "three"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			Run(t, Check{Config: config.Config{Cluster: config.None, Filter: []string{"webhook.response"}, ReportDir: t.TempDir()}, Handler: webhook.Handler()})
+			Run(t, Check{Config: config.Config{APIServer: config.None, Filter: []string{"webhook.response"}, ReportDir: t.TempDir()}, Handler: webhook.Handler()})
 		})
 	}
 }

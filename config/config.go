@@ -59,7 +59,7 @@ type Config struct { //nolint:recvcheck // a value, which Override alone changes
 	Strict bool `json:"strict"`
 	// Kind of API server for the checks that need one, or none to leave those checks out. Other settings of the API server, such as a
 	// node image or a context, are given by flags.
-	Cluster Cluster `json:"cluster"`
+	APIServer APIServer `json:"apiServer"`
 	// How objects are generated.
 	Generate Generate `json:"generate"`
 	// Time limit for the whole run. A run that reaches it ends with a report of what was judged. The default is 0: no limit.
@@ -247,13 +247,13 @@ type KnownFailing struct {
 	Reason string `json:"reason" jsonschema:"required,pattern=[^ ]"`
 }
 
-// Cluster is a kind of API server to run checks against.
-type Cluster string
+// APIServer is a kind of API server to run checks against.
+type APIServer string
 
-// The clusters that need no other settings.
+// The kinds that need no other settings.
 const (
-	Embedded Cluster = "embedded"
-	None     Cluster = "none" // leave out the checks that need an API server
+	Embedded APIServer = "embedded"
+	None     APIServer = "none" // leave out the checks that need an API server
 )
 
 // Generate configures how objects are generated from the schemas.

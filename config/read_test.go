@@ -45,7 +45,7 @@ knownFailing:
 filter: [webhook, "*.uid"]
 skip: [webhook.response.in-time]
 strict: true
-cluster: none
+apiServer: none
 generate: {objects: 7, seed: -42}
 reportDir: reports
 load: {profile: constant, rates: [12.5, 20], batches: [3, 1], bytes: [0, 1024], duration: 10s, pairs: [{from: v1, to: v2}], reviewVersion: v1beta1, inFlight: 9, judgeContent: true, repeat: 4, warmUp: 2s}
@@ -109,7 +109,7 @@ func TestEverything(t *testing.T) {
 			{Rule: "ca-bundle-missing", Level: "off", Reason: "the operator adds it"},
 		},
 		Filter: []string{"webhook", "*.uid"}, Skip: []string{"webhook.response.in-time"},
-		Strict: true, Cluster: None, Generate: Generate{Objects: 7, Seed: -42}, ReportDir: "reports",
+		Strict: true, APIServer: None, Generate: Generate{Objects: 7, Seed: -42}, ReportDir: "reports",
 		Load: Load{
 			Profile: "constant", Rates: []float64{12.5, 20}, Batches: []int{3, 1}, Bytes: []int{0, 1024}, Duration: seconds(10),
 			Pairs: []Pair{{"v1", "v2"}}, ReviewVersion: "v1beta1", InFlight: 9, JudgeContent: true, Repeat: 4, WarmUp: seconds(2),
@@ -317,7 +317,7 @@ func otherMistakes() map[string]mistake {
 		"filter: empty":        beyond("filter: ['']", `filter[0]: unknown requirement ""`),
 		"redact: no path":      beyond("redact: [spec.a, 'spec.list[].b']", `redact[1]: the path "spec.list[].b" has []; write [*]`),
 		"skip: half an ID":     beyond("skip: [webhook.resp]", "skip[0]: unknown requirement"),
-		"cluster":              at("cluster: minikube", `cluster: unknown cluster "minikube" (want embedded, kind, envtest, existing`),
+		"cluster":              at("apiServer: minikube", `apiServer: unknown kind of API server "minikube" (want embedded, kind, envtest, existing`),
 		"negative objects":     at("generate: {objects: -1}", "generate.objects: -1 objects: want 0 to 100000"),
 		"no folder":            at("reportDir: ''", "reportDir: the name of the folder is empty"),
 		"empty name":           beyond("crds: ['']", "crds[0]: the name is empty"),
@@ -342,7 +342,7 @@ func otherMistakes() map[string]mistake {
 		"large other":       {head + strings.Repeat("# a\n", 50000), []string{"it is larger than 64 KiB, so it is not a configuration"}, true},
 		"bare braces":       {head + "webhook: {command: {args: [a, --port={port}]}}\n", []string{"crdconform.yaml:3:", "text with { or } in it needs quotes"}, true},
 		"template":          {head + "reportDir: {{ .Values.dir }}\n", []string{"crdconform.yaml:3:"}, true},
-		"mistakes together": at("strikt: true\nload: {repeat: 0, batches: x}\nlossy:\n- path: a\ncluster: c", "3:1: strikt", "4:28: load.batches", "4:8: load.repeat", "6:3: lossy[0]: it has no reason", `7:1: cluster: unknown cluster "c"`),
+		"mistakes together": at("strikt: true\nload: {repeat: 0, batches: x}\nlossy:\n- path: a\napiServer: c", "3:1: strikt", "4:28: load.batches", "4:8: load.repeat", "6:3: lossy[0]: it has no reason", `7:1: apiServer: unknown kind of API server "c"`),
 	}
 }
 

@@ -46,7 +46,7 @@ disrupt:
 		t.Errorf("besides defaults, got\n%s", &got)
 	}
 	for _, text := range []string{
-		"samples: []", "dir: .", "path: /convert", "readyTimeout: 1m0s", "http2: false", "timeout: 30s", "strict: false", "cluster: embedded",
+		"samples: []", "dir: .", "path: /convert", "readyTimeout: 1m0s", "http2: false", "timeout: 30s", "strict: false", "apiServer: embedded",
 		"objects: 50", "seed: 0", "reportDir: crdconform-report", "repeat: 1", "presets: []", "p99.9: 0s", "requestsPerSecond: 0",
 	} {
 		if !defaults[text] {

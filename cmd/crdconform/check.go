@@ -73,9 +73,9 @@ A violation that API servers reject fails the check. One that they accept is Tol
 
   kustomize build config/default | crdconform check --crd - -- ./bin/manager --webhook-cert-path={certs}
 
-  crdconform check --crd config/crd/bases --cluster kind --webhook-image widgets:dev
-  crdconform check --crd config/crd/bases --cluster existing --context staging \
-    --webhook-manifests config/default --webhook-secret webhook-server-cert
+  crdconform check --crd config/crd/bases --api-server kind --webhook-image widgets:dev
+  crdconform check --crd config/crd/bases --api-server existing --context staging \
+    --webhook-manifests config/default --set webhook.inCluster.secret=webhook-server-cert
 
   kubectl get crd widgets.example.com -o yaml > widgets.yaml
   kubectl port-forward -n NAMESPACE service/SERVICE 9443:443 &
@@ -162,17 +162,16 @@ func (c *checker) check() (engine.Description, error) {
 			names[i] = orInput(name)
 		}
 	}
-	c.options.over(&read)
-	if files := read.Webhook.ClientCertificate; (c.flags.Changed("client-cert") || c.flags.Changed("client-key")) && (files.CertFile == "") != (files.KeyFile == "") {
-		return engine.Description{}, errors.New("--client-cert and --client-key, a certificate and its private key, must be given together")
+	if err := c.options.over(&read); err != nil {
+		return engine.Description{}, err
 	}
-	if c.flags.Lookup("cluster") == nil {
+	if c.flags.Lookup("api-server") == nil {
 		return engine.Description{Config: read, RerunCommand: c.again, ObjectsAdvice: ownObjects}, nil
 	}
 	if err := read.Validate(); err != nil {
 		return engine.Description{}, err
 	}
-	c.api.sort = string(read.Cluster)
+	c.api.sort = string(read.APIServer)
 	if err := c.api.validate(); err != nil {
 		return engine.Description{}, err
 	}

@@ -51,7 +51,7 @@ func (f *clusterFlags) bind(s streams, flags *pflag.FlagSet, command string) {
 		texts = append(texts, "none, to skip those checks")
 	}
 	texts[len(texts)-1] = "or " + texts[len(texts)-1]
-	flags.Lookup("cluster").Usage += ": " + strings.Join(texts, "; ")
+	flags.Lookup("api-server").Usage += ": " + strings.Join(texts, "; ")
 }
 
 // allowed are the kinds that there may be.
@@ -87,20 +87,20 @@ func (f *clusterFlags) source() *source.Source {
 func (f *clusterFlags) validate() error {
 	kind, found := f.kind()
 	if len(f.kinds) > 0 && !slices.Contains(f.kinds, f.sort) {
-		return fmt.Errorf("--cluster %s: this command cannot use such a cluster (want %s)", f.sort, strings.Join(f.kinds, ", "))
+		return fmt.Errorf("--api-server %s: this command cannot use such a cluster (want %s)", f.sort, strings.Join(f.kinds, ", "))
 	}
 	if !found && !f.none {
-		return fmt.Errorf("--cluster %s: an API server is required; only \"crdconform check\" can do without", f.sort)
+		return fmt.Errorf("--api-server %s: an API server is required; only \"crdconform check\" can do without", f.sort)
 	}
 	var errs []error
 	f.flags.Visit(func(flag *pflag.Flag) {
 		if owners := f.belongs(flag.Name); owners != nil && !slices.Contains(owners, f.sort) {
-			errs = append(errs, fmt.Errorf("--%s is only valid with --cluster %s, not %s", flag.Name, strings.Join(owners, " or "), f.sort))
+			errs = append(errs, fmt.Errorf("--%s is only valid with --api-server %s, not %s", flag.Name, strings.Join(owners, " or "), f.sort))
 		}
 	})
 	for _, option := range slices.Sorted(maps.Keys(kind.Needs)) {
 		if value := f.flags.Lookup(option); value == nil || value.Value.String() == "" {
-			errs = append(errs, fmt.Errorf("--cluster %s requires --%s NAME, %s", f.sort, option, kind.Needs[option]))
+			errs = append(errs, fmt.Errorf("--api-server %s requires --%s NAME, %s", f.sort, option, kind.Needs[option]))
 		}
 	}
 	if len(errs) > 0 || kind.Validate == nil {
@@ -122,7 +122,11 @@ func (f *clusterFlags) again() string {
 	var text strings.Builder
 	f.flags.Visit(func(flag *pflag.Flag) {
 		switch {
-		case flag.Name != "cluster" && f.belongs(flag.Name) == nil, flag.Name == "keep":
+		case flag.Name == "set":
+			for _, set := range flag.Value.(pflag.SliceValue).GetSlice() { //nolint:forcetypeassert // as it is bound
+				text.WriteString(" --set " + shell.Quote(set))
+			}
+		case flag.Name != "api-server" && f.belongs(flag.Name) == nil, flag.Name == "keep":
 		case flag.Value.Type() == "bool":
 			if flag.Value.String() == "true" {
 				text.WriteString(" --" + flag.Name)

@@ -33,7 +33,7 @@ what "crdconform run --load-duration 0" does, except that requirements known to 
 summary, from report.json. When its standard input ends, it stops as if interrupted, so it does not outlive a killed matrix.
 
 ` + exitCodes,
-		Example: `  crdconform column --cluster embedded --kubernetes 1.36 --seed 42 --report-dir crdconform-matrix/1-embedded-1.36`,
+		Example: `  crdconform column --api-server embedded --kubernetes 1.36 --seed 42 --report-dir crdconform-matrix/1-embedded-1.36`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r.take()

@@ -72,7 +72,7 @@ func runColumn() {
 		os.Exit(7) //nolint:forbidigo // it is a program of its own
 	}
 	if as != "" {
-		kept = slices.DeleteFunc(kept, func(arg string) bool { return arg == "--cluster=envtest" })
+		kept = slices.DeleteFunc(kept, func(arg string) bool { return arg == "--api-server=envtest" })
 	}
 	os.Args = kept
 	main()
@@ -111,7 +111,7 @@ func TestBoard(t *testing.T) {
 	t.Parallel()
 	var said, wrong bytes.Buffer
 	b := &matrixProgress{progress: progress{streams: streams{out: &said, err: &wrong, terminal: true, width: 80}}, several: true, total: 3}
-	first := b.begin(column{folder: "1-a", flags: []string{"--cluster=a"}})
+	first := b.begin(column{folder: "1-a", flags: []string{"--api-server=a"}})
 	second := b.begin(column{folder: "2-b"})
 	first.say("crdconform v1: Kubernetes v1.37.2 (a), seed 42")
 	second.say("[ 7/99] Passed        a.b.c (0.100 s)")

@@ -50,7 +50,7 @@ with the number of objects and the first example, verdicts on the responses, and
 and --recording, it compares that webhook with the recorded answers.
 
 The requests come from a recording of "crdconform record", or else from samples and from objects that are generated from the
-schemas of CustomResourceDefinitions, for all pairs of versions. For each version, --objects sets how many objects are
+schemas of CustomResourceDefinitions, for all pairs of versions. For each version, --generate sets how many objects are
 generated; unless it is 0, there is one more for each field, each member of an enum and so on, as in "crdconform check". With
 --crd, values are compared as the schemas define.
 
@@ -141,14 +141,19 @@ func (d *differ) check() error {
 		return errors.New("diff requires objects: give --recording, --crd or --samples")
 	case d.recording != "" && len(d.samples) > 0:
 		return errors.New("--samples: a recording has the objects to convert; leave one of them out")
-	case d.recording != "" && (d.flags.Changed("objects") || d.flags.Changed("seed")):
-		return errors.New("--objects and --seed: nothing is generated where a recording has the objects to convert; leave them out, or --recording")
+	case d.recording != "" && (d.flags.Changed("generate") || d.flags.Changed("seed")):
+		return errors.New("--generate and --seed: nothing is generated where a recording has the objects to convert; leave them out, or --recording")
 	}
 	if err := knownFormat("output", d.output, "text", "json"); err != nil {
 		return err
 	}
 	c := config.Default()
-	d.options.over(&c)
+	if err := d.options.apply(&d.given); err != nil {
+		return err
+	}
+	if err := d.options.over(&c); err != nil {
+		return err
+	}
 	if err := c.Validate(); err != nil {
 		return err
 	}
@@ -221,7 +226,7 @@ func (d *differ) read(ctx context.Context) error {
 		d.questions = append(d.questions, questions...)
 	}
 	if len(d.questions) == 0 {
-		return errors.New("no objects to convert; give --samples, or --objects greater than 0 for a --crd")
+		return errors.New("no objects to convert; give --samples, or --generate greater than 0 for a --crd")
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ keep up a paced rate before the fault, the scenario is void (Errored). Each faul
 together take about four minutes.
 
 Without any --objective, these fail a scenario: acknowledged writes that are lost, conversions that differ from those before
-the fault, no recovery within --recovery-limit, watches that do not come back, failures at the storage version (which needs no
+the fault, no recovery within disrupt.recoveryLimit, watches that do not come back, failures at the storage version (which needs no
 conversion), accepted requests that are dropped after SIGTERM, certificates that are never picked up, and any failure in a
 scenario that should not affect anybody. Other failures while the webhook is away are only reported, as figures. Objectives
 limit these figures: SCENARIO.FIGURE=LIMIT, FIGURE=LIMIT for all scenarios, rolling for no error in a rollout, and single for
@@ -57,11 +57,11 @@ In the arguments of programs, {port} is replaced by the port to listen on and {c
 ca.crt. KUBECONFIG names the API server of the run, as does {kubeconfig}. The files in {certs} are replaced the way a kubelet
 does it. Without a program, the reference webhook is disrupted.
 
-With --cluster kind, the webhook runs as pods, from --webhook-image or --webhook-manifests: restart.graceful and restart.killed
+With --api-server kind, the webhook runs as pods, from --webhook-image or --webhook-manifests: restart.graceful and restart.killed
 delete a pod, replicas.rollout and replicas.single-rollout restart the Deployment or, with --old-image, update it from that
 image to --webhook-image, replicas.one-killed deletes one of two pods, certificate.leaf replaces the certificate in the
 Secret, and definition.storage and definition.changed do the same as without pods. The other scenarios are NotApplicable. With
---cluster existing, --disrupt-pods is required, and nothing is touched that the run did not create.
+--api-server existing, --disrupt-pods is required, and nothing is touched that the run did not create.
 
 The history of each scenario is in histories/ in the report folder; --judge FILE judges it again.
 
@@ -71,7 +71,7 @@ The history of each scenario is in histories/ in the report folder; --judge FILE
   crdconform disrupt --crd config/crd/bases --scenario replicas.rollout --objective rolling \
     --old-program './manager-v1.4 --webhook-port={port} --webhook-cert-path={certs}' \
     -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
-  crdconform disrupt --crd config/crd/bases --cluster kind --webhook-image widgets:dev --old-image widgets:v1.4 \
+  crdconform disrupt --crd config/crd/bases --api-server kind --webhook-image widgets:dev --old-image widgets:v1.4 \
     --rate 100 --objective rolling
   crdconform disrupt --judge crdconform-report/histories --objective restart.recovery=2s`,
 		Args: programOnly,
@@ -82,7 +82,7 @@ The history of each scenario is in histories/ in the report folder; --judge FILE
 	}
 	d.bindOptions(cmd)
 	flags := cmd.Flags()
-	d.api.kinds, d.api.without = []string{"embedded", "kind", "existing"}, []string{"watch-cache", "kubernetes", "webhook-host", "webhook-listen"}
+	d.api.kinds, d.api.without = []string{"embedded", "kind", "existing"}, []string{"watch-cache", "kubernetes", "webhook-host", "listen"}
 	d.api.bind(s, flags, "disruption")
 	d.bindKnownFailing(flags)
 	flags.BoolVar(&d.pods, "disrupt-pods", false, "existing: restart, kill and replace the pods of the webhook that the run deploys there; no other pods are touched")
@@ -113,12 +113,12 @@ func (d *disrupter) describe() (engine.Disruption, error) {
 		return engine.Disruption{}, err
 	}
 	if d.pods && d.api.sort != "existing" {
-		return engine.Disruption{}, errors.New("--disrupt-pods: only valid with --cluster existing")
+		return engine.Disruption{}, errors.New("--disrupt-pods: only valid with --api-server existing")
 	}
 	described.ServeReference, described.RerunCommand, described.ObjectsAdvice = serveReference, d.againScenario, ""
 	return engine.Disruption{
 		Description: described, Pods: d.pods, PodsAdvice: " (--disrupt-pods)",
-		Reference: []string{self, "serve", "--address=127.0.0.1:{port}", "--cert-dir={certs}", "--drain=500ms"},
+		Reference: []string{self, "serve", "--listen=127.0.0.1:{port}", "--cert-dir={certs}", "--drain=500ms"},
 	}, nil
 }
 

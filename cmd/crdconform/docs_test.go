@@ -110,26 +110,26 @@ func known(command string) bool {
 // notRun are the beginnings of those examples that TestExamplesWork does not run, with the reason.
 func notRun() map[string]string {
 	return map[string]string{
-		"git clone":                         "needs the internet",
-		"go get":                            "needs the internet",
-		"cosign":                            "needs the internet",
-		"go build -o bin/widgets":           "builds a program, and finds its bug",
-		"make build":                        "TestRehearse holds its output",
-		"kubectl":                           "needs a cluster",
-		"crdconform doctor":                 "needs a cluster",
-		"crdconform storage migrate":        "needs a cluster",
-		"crdconform cleanup":                "needs a cluster",
-		"crdconform run --cluster existing": "needs a cluster",
-		"crdconform run --cluster envtest":  "needs setup-envtest",
-		"crdconform run --cluster kind":     "needs Docker",
-		"crdconform check --crd config/crd/bases --cluster kind": "needs Docker",
-		"crdconform matrix --assets":                             "takes minutes",
-		"crdconform minors build":                                "takes minutes",
-		"crdconform matrix --embedded":                           "takes minutes",
-		"crdconform disrupt --crd":                               "takes minutes",
-		"crdconform disrupt --judge":                             "needs the histories of a disruption",
-		"crdconform load https":                                  "takes a minute",
-		"crdconform load --repeat":                               "takes minutes",
+		"git clone":                            "needs the internet",
+		"go get":                               "needs the internet",
+		"cosign":                               "needs the internet",
+		"go build -o bin/widgets":              "builds a program, and finds its bug",
+		"make build":                           "TestRehearse holds its output",
+		"kubectl":                              "needs a cluster",
+		"crdconform doctor":                    "needs a cluster",
+		"crdconform storage migrate":           "needs a cluster",
+		"crdconform cleanup":                   "needs a cluster",
+		"crdconform run --api-server existing": "needs a cluster",
+		"crdconform run --api-server envtest":  "needs setup-envtest",
+		"crdconform run --api-server kind":     "needs Docker",
+		"crdconform check --crd config/crd/bases --api-server kind": "needs Docker",
+		"crdconform matrix --assets":                                "takes minutes",
+		"crdconform matrix minors build":                            "takes minutes",
+		"crdconform matrix --embedded":                              "takes minutes",
+		"crdconform disrupt --crd":                                  "takes minutes",
+		"crdconform disrupt --judge":                                "needs the histories of a disruption",
+		"crdconform load https":                                     "takes a minute",
+		"crdconform load --repeat":                                  "takes minutes",
 	}
 }
 
@@ -187,7 +187,7 @@ func exampleProject(t *testing.T, ca string) string {
 	t.Helper()
 	dir := folder(t, map[string]string{
 		// Nothing but the webhook is judged, as an API server takes seconds to start.
-		"crdconform.yaml": configHead + "cluster: none\nfilter: [webhook.response]\ngenerate: {objects: 2}\n",
+		"crdconform.yaml": configHead + "apiServer: none\nfilter: [webhook.response]\ngenerate: {objects: 2}\n",
 		"ca.crt":          string(read(t, ca)),
 	})
 	self, err := os.Executable()
@@ -195,7 +195,7 @@ func exampleProject(t *testing.T, ca string) string {
 	for name, text := range map[string]string{
 		"crontab.yaml":              "apiVersion: example.com/v1beta1\nkind: CronTab\nmetadata: {name: local}\nhostPort: localhost:1234\n",
 		"config/crd/bases/crd.yaml": string(read(t, "testdata/gadgets.yaml")), "config/samples/gadgets.yaml": string(read(t, "testdata/gadget-samples.yaml")),
-		"bin/manager": "#!/bin/sh\nexec " + shell.Quote(self) + ` webhook serve "${1#--webhook-port=}" "${2#--webhook-cert-path=}"` + "\n",
+		"bin/manager": "#!/bin/sh\nexec " + shell.Quote(self) + ` webhook serve "${1#--set webhook.inCluster.port=}" "${2#--webhook-cert-path=}"` + "\n",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		check(t, os.MkdirAll(filepath.Dir(path), 0o755))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,7 +39,7 @@ func TestEndpointIsChecked(t *testing.T) {
 	_, ca := serve(t, webhook.Handler(), nil)
 	r, flags := &recorder{url: "https://localhost/"}, pflag.NewFlagSet("record", pflag.ContinueOnError)
 	r.flags.bind(flags, "record")
-	check(t, flags.Parse([]string{"--ca-file", ca, "--server-name", "a.b.svc", "--http2"}))
+	check(t, flags.Parse([]string{"--ca-file", ca, "--server-name", "a.b.svc", "--set", "webhook.http2=true"}))
 	client, err := r.connect()
 	check(t, err)
 	defer client.Close()
@@ -50,14 +51,14 @@ func TestEndpointIsChecked(t *testing.T) {
 // TestFlagsOverAFile has flags change the webhook of a file, and take its place.
 func TestFlagsOverAFile(t *testing.T) {
 	t.Parallel()
-	file := file(t, "crdconform.yaml", configHead+"cluster: kind\nwebhook: {inCluster: {image: a, replicas: 2}}\n")
+	file := file(t, "crdconform.yaml", configHead+"apiServer: kind\nwebhook: {inCluster: {image: a, replicas: 2}}\n")
 	archive := there(t, "b.tar")
 	for _, test := range []struct {
 		args []string
 		want config.InCluster
 	}{
 		{nil, config.InCluster{Image: "a", Replicas: 2}},
-		{[]string{"--webhook-replicas=3", "--webhook-path=/b"}, config.InCluster{Image: "a", Replicas: 3, Path: "/b"}},
+		{[]string{"--set", "webhook.inCluster.replicas=3", "--set", "webhook.inCluster.path=/b"}, config.InCluster{Image: "a", Replicas: 3, Path: "/b"}},
 		{[]string{"--webhook-image-archive=b.tar"}, config.InCluster{Archive: archive}},
 	} {
 		c, cmd := &checker{name: "check"}, &cobra.Command{Use: "check"}
@@ -80,9 +81,9 @@ func TestAgainWithAWebhook(t *testing.T) {
 	new(optionFlags).bind(flags, "run")
 	var api clusterFlags
 	api.bind(streams{}, flags, "run")
-	args := []string{"--cluster=kind", "--keep", "--webhook-manifests=a", "--webhook-manifests=b c", "--webhook-port=8443"}
+	args := []string{"--api-server=kind", "--keep", "--webhook-manifests=a", "--webhook-manifests=b c", "--set", "webhook.inCluster.port=8443"}
 	check(t, flags.Parse(args))
-	if got, want := api.again(), " --cluster kind --webhook-manifests 'a,b c' --webhook-port 8443"; got != want {
+	if got, want := api.again(), " --api-server kind --set webhook.inCluster.port=8443 --webhook-manifests 'a,b c'"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -97,11 +98,16 @@ func TestBoundsOfFlags(t *testing.T) {
 			if o.Bounds == nil {
 				continue
 			}
-			check(t, f.flags.Parse([]string{"--" + o.Flag + "=-1"}))
-			c := config.Default()
+			c, flag := config.Default(), "--"+o.Flag
 			c.Webhook.InCluster = &config.InCluster{Image: "a"}
-			f.over(&c)
-			if err, want := c.Validate(), "\n--"+o.Flag+": "; err == nil || !strings.Contains("\n"+err.Error(), want) {
+			if o.Flag == "" {
+				flag = "--set " + o.Key
+				check(t, f.flags.Parse([]string{"--set", o.Key + "=-1"}))
+			} else {
+				check(t, f.flags.Parse([]string{flag + "=-1"}))
+			}
+			err := errors.Join(f.over(&c), c.Validate())
+			if want := "\n" + flag + ": "; err == nil || !strings.Contains("\n"+err.Error(), want) {
 				t.Errorf("%s: got %v, want %q", command, err, want)
 			}
 		}
@@ -129,15 +135,22 @@ func TestOptionFlags(t *testing.T) {
 		"column":  append([]string{"known-failing"}, clusters...),
 		"diff":    strings.Fields("recording ca-file-a ca-file-b server-name-a server-name-b output"),
 		"convert": strings.Fields("config to"),
-		"record":  strings.Fields("listen name ca-out tls-cert tls-key out max-size max-exchanges"),
+		"record":  strings.Fields("listen name ca-out tls-cert tls-key file max-size max-exchanges"),
 	} {
 		cmd, _, err := newRoot(streams{}).Find([]string{name})
 		check(t, err)
 		want := own
+		keys := false
 		for _, o := range options.All() {
-			if slices.Contains(o.Commands, name) {
+			switch {
+			case slices.Contains(o.Commands, name) && o.Flag != "":
 				want = append(want, o.Flag)
+			case slices.Contains(o.Commands, name):
+				keys = true
 			}
+		}
+		if keys {
+			want = append(want, "set")
 		}
 		var got []string
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) { got = append(got, f.Name) })

@@ -32,11 +32,11 @@ type attack struct {
 // what only API servers get. Package hostile tries all servers without a process; those that remain are tried nightly.
 func attacks() map[string]attack {
 	return map[string]attack{
-		"diff, no end":       {"diff", "body without end", []string{"--objects", "1"}, exitUnjudged},
-		"check, a bomb":      {"check", "gzip bomb of lists", []string{"--objects", few, "--filter", "webhook.response"}, exitViolates},
-		"check, much text":   {"check", "text just below the bound", []string{"--objects", few, "--filter", "webhook.response"}, exitConforms},
-		"check, frames":      {"check", "HTTP/2, frames that nobody knows without end", []string{"--http2", "--objects", few, "--filter", "webhook.response.in-time", "--timeout", "3s"}, exitViolates},
-		"check, API servers": {"check", "endless to API servers", []string{"--objects", few, "--filter", "resource.read,webhook.response.uid"}, exitViolates},
+		"diff, no end":       {"diff", "body without end", []string{"--generate", "1"}, exitUnjudged},
+		"check, a bomb":      {"check", "gzip bomb of lists", []string{"--generate", few, "--filter", "webhook.response"}, exitViolates},
+		"check, much text":   {"check", "text just below the bound", []string{"--generate", few, "--filter", "webhook.response"}, exitConforms},
+		"check, frames":      {"check", "HTTP/2, frames that nobody knows without end", []string{"--set", "webhook.http2=true", "--generate", few, "--filter", "webhook.response.in-time", "--timeout", "3s"}, exitViolates},
+		"check, API servers": {"check", "endless to API servers", []string{"--generate", few, "--filter", "resource.read,webhook.response.uid"}, exitViolates},
 		"load, headers":      {"load", "headers without end", []string{"--duration", "1s", "--rate", "4"}, exitViolates},
 	}
 }
@@ -107,7 +107,7 @@ func mostMemory(t *testing.T) int64 {
 		return 0
 	}
 	url, ca := serve(t, webhook.Handler(), nil)
-	r, took := attack{command: "check", args: []string{"--objects", few, "--filter", "resource.read,webhook.response.uid"}}.begin(t, url, ca).Watched()
+	r, took := attack{command: "check", args: []string{"--generate", few, "--filter", "resource.read,webhook.response.uid"}}.begin(t, url, ca).Watched()
 	r.Exits(t, exitConforms)
 	return took + moreMemory
 }
@@ -142,7 +142,7 @@ func recordsBomb(t *testing.T, most int64) {
 	body, err := contract.Request{ReviewVersion: "v1", UID: "1", DesiredAPIVersion: "example.com/v1", Objects: []json.RawMessage{[]byte("{}")}}.Body()
 	check(t, err)
 	frugally(t, most, func() (result, int64) {
-		p := start(t, "record", url, "--ca-file", ca, "--listen", "127.0.0.1:0", "--out", "r.jsonl")
+		p := start(t, "record", url, "--ca-file", ca, "--listen", "127.0.0.1:0", "--file", "r.jsonl")
 		peak := figures.Peak(p.Cmd.Process.Pid)
 		response := announced(t, p, url).client(t, nil).Send(t.Context(), body)
 		if response.Status != http.StatusBadGateway || !regexp.MustCompile(says).Match(response.Body) {

@@ -1,9 +1,8 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"slices"
-	"strings"
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/source"
@@ -23,16 +22,10 @@ func (f inClusterFlags) any() bool {
 	return slices.ContainsFunc(deploying(), f.flags.Changed)
 }
 
-// check fails for flags that say more of a webhook than they say what to deploy, unless that is said elsewhere.
+// check fails for settings of a webhook to deploy if nothing says which, unless that is said elsewhere.
 func (f inClusterFlags) check(said bool) error {
-	var more []string
-	for _, o := range f.options {
-		if strings.HasPrefix(o.Key, "webhook.inCluster.") && f.flags.Changed(o.Flag) {
-			more = append(more, o.Flag)
-		}
-	}
-	if len(more) > 0 && !said {
-		return fmt.Errorf("--%s: no webhook to deploy specified; give --webhook-image, --webhook-image-archive or --webhook-manifests", slices.Max(more))
+	if f.setsBelow("webhook.inCluster") && !said {
+		return errors.New("--set webhook.inCluster: no webhook to deploy specified; give --webhook-image, --webhook-image-archive or --webhook-manifests")
 	}
 	return nil
 }
@@ -58,11 +51,12 @@ func (w *inCluster) validate(c config.Config, from *source.Source) error {
 		return err
 	}
 	if !w.flags.any() {
-		w.flags.over(&w.checked)
-		return nil
+		return w.flags.over(&w.checked)
 	}
 	inPlaceOf(&w.checked, config.Config{Webhook: config.Webhook{InCluster: &config.InCluster{}}}, "inCluster", "--"+w.flags.first())
-	w.flags.over(&w.checked)
+	if err := w.flags.over(&w.checked); err != nil {
+		return err
+	}
 	if err := w.checked.Validate(); err != nil {
 		return err
 	}

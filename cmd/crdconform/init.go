@@ -28,8 +28,8 @@ func newInit(s streams) *cobra.Command {
 		Long: `init writes crdconform.yaml for the CustomResourceDefinitions in files, folders or patterns. It derives the location of the
 webhook from spec.conversion, and shows other settings in comments. It does not overwrite an existing file.`,
 		Example: `  crdconform init config/crd/bases
-  crdconform init widgets.yaml gadgets.yaml --output deploy/crdconform.yaml
-  crdconform init 'crds/*.yaml' --output -`,
+  crdconform init widgets.yaml gadgets.yaml --file deploy/crdconform.yaml
+  crdconform init 'crds/*.yaml' --file -`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("init requires the files or folders with your CustomResourceDefinitions, such as config/crd/bases")
@@ -38,7 +38,7 @@ webhook from spec.conversion, and shows other settings in comments. It does not 
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return i.run(args) },
 	}
-	cmd.Flags().StringVarP(&i.output, "output", "o", config.FileName, "file to write; - for standard output")
+	cmd.Flags().StringVar(&i.output, "file", config.FileName, "file to write; - for standard output")
 	cmd.Flags().BoolVar(&i.force, "force", false, "overwrite an existing file")
 	return cmd
 }
@@ -114,13 +114,13 @@ func (i *initializer) save(text []byte) error {
 	}
 	file, err := os.OpenFile(i.output, how, 0o644)
 	if info, statErr := os.Stat(i.output); err != nil && statErr == nil && info.IsDir() {
-		return fmt.Errorf("--output %s: a folder; give a file, such as %s", i.output, filepath.Join(i.output, config.FileName))
+		return fmt.Errorf("--file %s: a folder; give a file, such as %s", i.output, filepath.Join(i.output, config.FileName))
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s already exists; give --force to overwrite it, or --output to write elsewhere", i.output)
+		return fmt.Errorf("%s already exists; give --force to overwrite it, or --file to write elsewhere", i.output)
 	}
 	if err != nil {
-		return fmt.Errorf("--output: %w", err)
+		return fmt.Errorf("--file: %w", err)
 	}
 	_, err = file.Write(text)
 	if err = errors.Join(err, file.Close()); err != nil {

@@ -56,7 +56,7 @@ or no file contains a definition.`,
 		Example: `  crdconform lint config/crd
   crdconform lint --old installed.yaml new.yaml
   crdconform lint --old git://origin/main --changed config/crd
-  crdconform lint --format sarif --output lint.sarif crds/*.yaml
+  crdconform lint -o sarif --file lint.sarif crds/*.yaml
   kustomize build config/default | crdconform lint -
   crdconform lint --rules`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -73,11 +73,11 @@ or no file contains a definition.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&l.old, "old", nil, "files with the old definitions to compare with; also git://REF and git://REF:PATH")
+	flags.StringSliceVar(&l.old, "old", nil, "old definitions to compare with: files, folders, git://REF or git://REF:PATH")
 	flags.BoolVar(&l.changed, "changed", false, "leave out files that have not changed since --old git://REF")
 	flags.StringSliceVar(&l.disabled, "disable", nil, "ignore the findings of these rules")
-	flags.StringVar(&l.format, "format", "text", "format: "+listOf(lintForms()))
-	flags.StringVarP(&l.output, "output", "o", "", "file to write to, instead of standard output")
+	flags.StringVarP(&l.format, "output", "o", "text", "format: "+listOf(lintForms()))
+	flags.StringVar(&l.output, "file", "", "file to write to, instead of standard output")
 	flags.BoolVar(&l.strict, "strict", false, "treat warnings as errors")
 	flags.BoolVar(&l.rules, "rules", false, "list the rules, as text or JSON, and check nothing")
 	// It fails for flags that do not exist only.
@@ -96,7 +96,7 @@ func completeRule(_ *cobra.Command, _ []string, begun string) ([]cobra.Completio
 }
 
 func (l *linting) run(cmd *cobra.Command, s streams, args []string) error {
-	if err := knownFormat("format", l.format, lintForms()...); err != nil {
+	if err := knownFormat("output", l.format, lintForms()...); err != nil {
 		return err
 	}
 	if l.changed && !slices.ContainsFunc(l.old, dump.IsGit) {
@@ -285,7 +285,7 @@ func (l *linting) write(s streams, text string) error {
 		return write(s.out, text)
 	}
 	if err := os.WriteFile(l.output, []byte(text), 0o644); err != nil {
-		return fmt.Errorf("--output: %w", err)
+		return fmt.Errorf("--file: %w", err)
 	}
 	return nil
 }
@@ -326,7 +326,7 @@ func (l *linting) listRules(s streams) error {
 		}
 		b.WriteString(t.Text())
 	default:
-		return fmt.Errorf("--format %s: rules are listed as text or json", l.format)
+		return fmt.Errorf("--output %s: rules are listed as text or json", l.format)
 	}
 	return l.write(s, b.String())
 }

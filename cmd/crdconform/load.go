@@ -79,10 +79,10 @@ as p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. A
 	flags.StringVar(&g.results, "vegeta-results", "", "file to write every request to, in the format of vegeta report, plot and encode")
 	flags.StringVar(&g.targets, "write-targets", "", "file to write the requests to instead of sending them, in the JSON format of vegeta attack; requires the webhook's URL")
 	flags.IntVar(&g.workers, "workers", 0, "processes that share the load; with --worker-image, pods of a Job in a cluster; 0 uses only this process")
-	flags.StringVar(&g.workerImage, "worker-image", "", "image with crdconform of this release as its entry point, for workers in a cluster; cannot be combined with --vegeta-results or --client-cert")
+	flags.StringVar(&g.workerImage, "worker-image", "", "image with crdconform of this release as its entry point, for workers in a cluster; cannot be combined with --vegeta-results or webhook.clientCertificate")
 	flags.StringVar(&g.kubeconfig, "kubeconfig", "", "kubeconfig for --worker-image; default: $KUBECONFIG or ~/.kube/config")
 	flags.StringVar(&g.namespace, "namespace", "", "namespace for --worker-image; default: that of the kubeconfig's context")
-	flags.StringVar(&g.kubernetes, "kubernetes", "", "minor version of the API server of --through-api-server, such as 1.34, as listed by \"crdconform minors\"; default: the newest")
+	flags.StringVar(&g.kubernetes, "kubernetes", "", "minor version of the API server of --through-api-server, such as 1.34, as listed by \"crdconform matrix minors\"; default: the newest")
 	flags.StringVar(&g.baseline, "baseline", "", "report.json of an earlier run to compare with; both runs need --repeat 5 or more")
 	bindRegress(cmd, &g.maxRegress)
 	_ = cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(profiles.Names(), cobra.ShellCompDirectiveNoFileComp))
@@ -265,7 +265,7 @@ func (l *loader) launcher(c config.Config) (workers.Launcher, error) {
 	case g.results != "":
 		return nil, errors.New("--vegeta-results: workers do not produce a list of all requests; leave --workers out")
 	case c.Webhook.ClientCertificate.CertFile != "" || c.Webhook.ClientCertificate.KeyFile != "":
-		return nil, errors.New("--workers: workers never receive a private key, so they cannot use --client-cert or webhook.clientCertificate; leave one of them out")
+		return nil, errors.New("--workers: workers never receive a private key, so they cannot use webhook.clientCertificate; leave one of them out")
 	case g.workerImage == "":
 		path, err := os.Executable()
 		return workers.Processes{Path: path, Args: []string{"worker"}}, err

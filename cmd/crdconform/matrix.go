@@ -49,9 +49,9 @@ requirements whose verdicts differ. Each API server is checked in a separate pro
 next to matrix.json and matrix.md.
 
 The API servers can be embedded ones of several minors, folders with kube-apiserver and etcd, such as operators use for their
-tests, and node images of kind. The embedded API server of the newest minor is built in; "crdconform minors" shows the others
-and builds them. If a requirement does not hold for a minor, the table shows since or until which minor it does. The exit code
-is the worst one: 130 before 3 before 1. An API server whose process ends without a report is shown as unjudged.
+tests, and node images of kind. The embedded API server of the newest minor is built in; "crdconform matrix minors" shows the
+others and builds them. If a requirement does not hold for a minor, the table shows since or until which minor it does. The
+exit code is the worst one: 130 before 3 before 1. An API server whose process ends without a report is shown as unjudged.
 
 With --kind-image, one API server is checked at a time unless --parallel is given: a kind cluster needs about 2.5 GiB of memory
 and two processors.
@@ -88,6 +88,7 @@ judged, the remaining API servers are not checked, and the table is written.`,
 	m.options.bind(flags, cmd.Name())
 	m.bindKnownFailing(flags)
 	m.complete(cmd)
+	cmd.AddCommand(newMinors(s))
 	return cmd
 }
 
@@ -100,7 +101,7 @@ func (m *matrix) columns() []column {
 	var all []column
 	for _, k := range columnKinds() {
 		for _, value := range m.given(k.Columns) {
-			name, flags := k.Name, []string{"--cluster=" + k.Name, "--" + k.Columns.Option + "=" + value}
+			name, flags := k.Name, []string{"--api-server=" + k.Name, "--" + k.Columns.Option + "=" + value}
 			if k.Columns.Named {
 				name += "-" + value
 			}

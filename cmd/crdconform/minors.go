@@ -23,9 +23,9 @@ func newMinors(s streams) *cobra.Command {
 		Use:   "minors",
 		Short: "Show the Kubernetes minors with an embedded API server, and build them",
 		Long: `minors shows the Kubernetes minors whose embedded API servers "run --kubernetes" and "matrix --embedded" can check. The newest
-is part of crdconform. The others are separate programs, which "crdconform minors build" builds once on this machine.`,
-		Example: `  crdconform minors
-  crdconform minors build 1.31 1.36`,
+is part of crdconform. The others are separate programs, which "crdconform matrix minors build" builds once on this machine.`,
+		Example: `  crdconform matrix minors
+  crdconform matrix minors build 1.31 1.36`,
 		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error { return listMinors(s) },
 	}
@@ -58,8 +58,8 @@ func newMinorsBuild(s streams) *cobra.Command {
 		Long: `build builds the missing programs with the go command and the Go modules of each minor, which Go downloads. This takes
 a few minutes for each program the first time, and up to 70 MB of disk. The programs are kept in the folder
 crdconform/minors in the user's cache folder, or in $` + kinds.MinorsVariable + `.`,
-		Example: `  crdconform minors build
-  crdconform minors build 1.31`,
+		Example: `  crdconform matrix minors build
+  crdconform matrix minors build 1.31`,
 		RunE: func(cmd *cobra.Command, args []string) error { return buildMinors(cmd.Context(), s, args) },
 	}
 }

@@ -18,13 +18,13 @@ import (
 func TestMoreHostileWebhooks(t *testing.T) {
 	t.Parallel()
 	withstand(t, map[string]attack{
-		"check, a bomb":       {"check", "gzip bomb of lists", []string{"--objects", few}, exitViolates},
-		"check, no end":       {"check", "body without end", []string{"--objects", few}, exitViolates},
-		"check, nested":       {"check", "objects 9,000 deep", []string{"--objects", few}, exitViolates},
-		"check, API servers":  {"check", "endless to API servers", []string{"--objects", few, "--filter", "resource,webhook.response"}, exitViolates},
-		"check, deep to them": {"check", "9,000 deep to API servers", []string{"--objects", few, "--filter", "resource,webhook.response"}, exitViolates},
-		"check, many values":  {"check", "objects just below the bound", []string{"--objects", few, "--filter", "webhook"}, exitViolates},
-		"check, much text":    {"check", "text just below the bound", []string{"--objects", few, "--filter", "webhook"}, exitViolates},
+		"check, a bomb":       {"check", "gzip bomb of lists", []string{"--generate", few}, exitViolates},
+		"check, no end":       {"check", "body without end", []string{"--generate", few}, exitViolates},
+		"check, nested":       {"check", "objects 9,000 deep", []string{"--generate", few}, exitViolates},
+		"check, API servers":  {"check", "endless to API servers", []string{"--generate", few, "--filter", "resource,webhook.response"}, exitViolates},
+		"check, deep to them": {"check", "9,000 deep to API servers", []string{"--generate", few, "--filter", "resource,webhook.response"}, exitViolates},
+		"check, many values":  {"check", "objects just below the bound", []string{"--generate", few, "--filter", "webhook"}, exitViolates},
+		"check, much text":    {"check", "text just below the bound", []string{"--generate", few, "--filter", "webhook"}, exitViolates},
 		"load, headers":       {"load", "headers without end", []string{"--duration", "2s", "--rate", "20"}, exitViolates},
 		"load, a message":     {"load", "message of 250 MB", []string{"--duration", "2s", "--rate", "20"}, exitViolates},
 	})
@@ -40,7 +40,7 @@ func TestStarvedOfAlmostAllFiles(t *testing.T) {
 func TestLoadThroughOlderAPIServers(t *testing.T) {
 	programs := os.Getenv("CRDCONFORM_TEST_MINORS") //nolint:forbidigo // tests get what they run on from the environment
 	if programs == "" {
-		t.Skip("API servers of older minors take minutes to build: run \"crdconform minors build\", and set CRDCONFORM_TEST_MINORS to the folder")
+		t.Skip("API servers of older minors take minutes to build: run \"crdconform matrix minors build\", and set CRDCONFORM_TEST_MINORS to the folder")
 	}
 	crd, samples := there(t, "testdata/gadgets.yaml"), there(t, "testdata/gadget-samples.yaml")
 	dir := t.TempDir()

@@ -12,19 +12,26 @@ import (
 // optionFlags are the flags of a command for options that crdconform.yaml has as well. One that is given takes the place of what
 // the file says.
 type optionFlags struct {
+	command string
 	flags   *pflag.FlagSet
-	options []options.Option // that have a flag here
+	options []options.Option // of the command
 	given   config.Config    // what the flags say
+	sets    []string         // of --set
 }
 
 // bind binds the flags that a command takes for options.
 func (f *optionFlags) bind(flags *pflag.FlagSet, command string) {
-	f.flags, f.given = flags, config.Default()
+	f.command, f.flags, f.given = command, flags, config.Default()
 	for _, o := range options.All() {
 		if slices.Contains(o.Commands, command) {
 			f.options = append(f.options, o)
-			f.bindOption(o)
+			if o.Flag != "" {
+				f.bindOption(o)
+			}
 		}
+	}
+	if len(f.keys()) > 0 {
+		f.bindSet()
 	}
 }
 
@@ -34,7 +41,7 @@ func (f *optionFlags) bindOption(o options.Option) {
 	switch v := value.(type) {
 	case *string:
 		f.flags.StringVar(v, o.Flag, *v, o.Help)
-	case *config.Cluster:
+	case *config.APIServer:
 		f.flags.StringVar((*string)(v), o.Flag, string(*v), o.Help)
 	case *bool:
 		f.flags.BoolVar(v, o.Flag, *v, o.Help)
@@ -67,14 +74,15 @@ func (f *optionFlags) bindOption(o options.Option) {
 	}
 }
 
-// over puts what the flags say that were given in the place of what a configuration says. Those of whole sections are left to
-// others, since they say more than one value.
-func (f *optionFlags) over(c *config.Config) {
+// over puts what the flags say that were given in the place of what a configuration says, and then what --set says. Flags of whole
+// sections are left to others, since they say more than one value.
+func (f *optionFlags) over(c *config.Config) error {
 	for _, o := range slices.Backward(f.options) { // the first flag of two for a value is the one that is named
 		_, isWebhook := o.In(&f.given).(**config.FromCRD)
 		_, areObjectives := o.In(&f.given).(*config.Objectives)
-		if f.flags.Changed(o.Flag) && !isWebhook && !areObjectives {
+		if o.Flag != "" && f.flags.Changed(o.Flag) && !isWebhook && !areObjectives {
 			c.Override(o.Key, f.given, "--"+o.Flag)
 		}
 	}
+	return f.apply(c)
 }

@@ -73,9 +73,9 @@ Exit codes:
   0    interrupted, and the recording is complete up to the limits
   2    usage: bad flags or files
   3    could not start, or could not write everything`,
-		Example: `  crdconform record https://localhost:9443/convert --ca-file ca.crt --out widgets.jsonl.gz
-  crdconform record https://localhost:9443/convert --ca-file ca.crt --out widgets.jsonl --redact spec.password --redact 'spec.users[*].token'
-  crdconform record https://10.0.0.7:443/convert --ca-file ca.crt --server-name widgets.system.svc --listen 0.0.0.0:9444 --name 10.0.0.5 --out widgets.jsonl`,
+		Example: `  crdconform record https://localhost:9443/convert --ca-file ca.crt --file widgets.jsonl.gz
+  crdconform record https://localhost:9443/convert --ca-file ca.crt --file widgets.jsonl --redact spec.password --redact 'spec.users[*].token'
+  crdconform record https://10.0.0.7:443/convert --ca-file ca.crt --server-name widgets.system.svc --listen 0.0.0.0:9444 --name 10.0.0.5 --file widgets.jsonl`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("record requires the URL of a webhook, such as https://localhost:9443/convert, but got %d arguments", len(args))
@@ -98,7 +98,7 @@ func (r *recorder) bindFlags(cmd *cobra.Command) {
 	flags.StringVar(&r.caOut, "ca-out", "", "file to write the certificate of the authority to, in PEM")
 	flags.StringVar(&r.certFile, "tls-cert", "", "certificate to serve with, in PEM; default: a new one")
 	flags.StringVar(&r.keyFile, "tls-key", "", "private key of --tls-cert, in PEM")
-	flags.StringVar(&r.file, "out", "", "file to record to; must not exist yet; compressed if its name ends in .gz")
+	flags.StringVar(&r.file, "file", "", "file to record to; must not exist yet; compressed if its name ends in .gz")
 	flags.StringVar(&r.maxSize, "max-size", "256Mi", "maximum size of the file in bytes, such as 64Mi or 1Gi")
 	flags.IntVar(&r.maxExchanges, "max-exchanges", 0, "maximum number of exchanges; 0 means no limit")
 	r.flags.bind(flags, "record")
@@ -134,11 +134,11 @@ func (r *recorder) run(ctx context.Context) error {
 		return err
 	}
 	options.Stopped = func(err error) {
-		fmt.Fprintf(r.err, "crdconform: --out %s: %v; the recording ends here, and the proxy continues\n", r.file, err)
+		fmt.Fprintf(r.err, "crdconform: --file %s: %v; the recording ends here, and the proxy continues\n", r.file, err)
 	}
 	written, err := recording.NewRecorder(file, options)
 	if err != nil {
-		return unjudged(errors.Join(fmt.Errorf("--out %s: %w", r.file, err), file.Close()))
+		return unjudged(errors.Join(fmt.Errorf("--file %s: %w", r.file, err), file.Close()))
 	}
 	r.announce(listener, target.EscapedPath())
 	traffic, err := recording.NewProxy(target, client.Transport(), written, options.Started).Serve(ctx, listener, r.certificate)
@@ -152,6 +152,9 @@ func (r *recorder) run(ctx context.Context) error {
 
 // connect prepares a client of the webhook. All of its errors are about usage.
 func (r *recorder) connect() (*wire.Client, error) {
+	if err := r.flags.apply(&r.flags.given); err != nil {
+		return nil, err
+	}
 	w := r.flags.given.Webhook
 	ca, err := authority("ca-file", w.CAFile)
 	if err != nil {
@@ -168,7 +171,7 @@ func (r *recorder) options() (recording.Options, error) {
 	size, err := resource.ParseQuantity(r.maxSize)
 	switch {
 	case r.file == "":
-		return o, errors.New("--out: no file to record to; give its name")
+		return o, errors.New("--file: no file to record to; give its name")
 	case err != nil || size.Value() < leastSize:
 		return o, fmt.Errorf("--max-size %s: not a size of at least %d bytes; write it as 64Mi or 1Gi", r.maxSize, leastSize)
 	case r.maxExchanges < 0:
@@ -241,13 +244,13 @@ func (r *recorder) create() (*os.File, error) {
 	// Objects may be confidential whatever is redacted.
 	file, err := os.OpenFile(r.file, flags, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("--out %s: the file already exists; give another name, or remove it", r.file)
+		return nil, fmt.Errorf("--file %s: the file already exists; give another name, or remove it", r.file)
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("--out: %w", err)
+		return nil, fmt.Errorf("--file: %w", err)
 	}
 	if err != nil {
-		return nil, unjudged(fmt.Errorf("--out: %w", err))
+		return nil, unjudged(fmt.Errorf("--file: %w", err))
 	}
 	return file, nil
 }
@@ -293,11 +296,11 @@ func (r *recorder) conclude(traffic recording.Traffic, s recording.Summary) erro
 	}
 	switch {
 	case s.Err != nil:
-		return unjudged(fmt.Errorf("--out: %w; %s not recorded; %s can be read up to its last complete line", s.Err, visible.Count(s.Dropped, "request", ""), r.file))
+		return unjudged(fmt.Errorf("--file: %w; %s not recorded; %s can be read up to its last complete line", s.Err, visible.Count(s.Dropped, "request", ""), r.file))
 	case s.Unread > 0:
-		return unjudged(fmt.Errorf("--out %s: %s not recorded", r.file, visible.Count(s.Unread, "request", "")))
+		return unjudged(fmt.Errorf("--file %s: %s not recorded", r.file, visible.Count(s.Unread, "request", "")))
 	case traffic.UnderWay > 0:
-		return unjudged(fmt.Errorf("--out %s: %s not recorded, because no answer came within %s of the interruption", r.file, visible.Count(traffic.UnderWay, "request", ""), recording.Grace))
+		return unjudged(fmt.Errorf("--file %s: %s not recorded, because no answer came within %s of the interruption", r.file, visible.Count(traffic.UnderWay, "request", ""), recording.Grace))
 	}
 	return nil
 }

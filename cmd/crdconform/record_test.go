@@ -35,7 +35,7 @@ type recordingProxy struct {
 // record runs crdconform record in front of a webhook, with a file to record to and more arguments.
 func record(t *testing.T, url, ca, file string, args ...string) *recordingProxy {
 	t.Helper()
-	program := start(t, append([]string{"record", url, "--ca-file", ca, "--listen", "127.0.0.1:0", "--out", file}, args...)...)
+	program := start(t, append([]string{"record", url, "--ca-file", ca, "--listen", "127.0.0.1:0", "--file", file}, args...)...)
 	p := announced(t, program, url)
 	if p.file = file; !filepath.IsAbs(file) {
 		p.file = filepath.Join(program.Dir, file)
@@ -113,7 +113,7 @@ func TestRecord(t *testing.T) {
 		args []string
 	}{
 		"compressed":      {"out.jsonl.gz", nil},
-		"HTTP/2":          {"out.jsonl", []string{"--http2", "--name", "a.b.svc,10.1.2.3"}},
+		"HTTP/2":          {"out.jsonl", []string{"--set", "webhook.http2=true", "--name", "a.b.svc,10.1.2.3"}},
 		"own certificate": {"out.jsonl", []string{"--tls-cert", file(t, "tls.crt", string(pair.Certificate)), "--tls-key", file(t, "tls.key", string(pair.Key))}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,9 +173,9 @@ func TestRecordIsIncomplete(t *testing.T) {
 		traffic recording.Traffic
 		summary recording.Summary
 	}{
-		"--out: broken pipe; 3 requests not recorded; o can be read up to its last complete line": {summary: recording.Summary{Err: syscall.EPIPE, Dropped: 3}},
-		"--out o: 1 request not recorded": {summary: recording.Summary{Unread: 1}},
-		"--out o: 1 request not recorded, because no answer came within 5s of the interruption": {traffic: recording.Traffic{UnderWay: 1}},
+		"--file: broken pipe; 3 requests not recorded; o can be read up to its last complete line": {summary: recording.Summary{Err: syscall.EPIPE, Dropped: 3}},
+		"--file o: 1 request not recorded": {summary: recording.Summary{Unread: 1}},
+		"--file o: 1 request not recorded, because no answer came within 5s of the interruption": {traffic: recording.Traffic{UnderWay: 1}},
 	} {
 		err := (&recorder{streams: streams{out: io.Discard}, file: "o"}).conclude(missing.traffic, missing.summary)
 		if exit, is := errors.AsType[*exitError](err); !is || exit.code != exitUnjudged || exit.Error() != want {

@@ -26,7 +26,7 @@ type rehearser struct {
 func newRehearse(s streams, in io.Reader) *cobra.Command {
 	r := &rehearser{checker: checker{streams: s, name: "rehearse"}, in: in}
 	cmd := &cobra.Command{
-		Use:   "rehearse --old CRDS --new CRDS [URL] [-- PROGRAM ARGUMENT...]",
+		Use:   "rehearse --old CRDS --crd CRDS [URL] [-- PROGRAM ARGUMENT...]",
 		Short: "Rehearse an upgrade with your definitions, your objects and your new webhook",
 		Long: `rehearse creates a cluster with your objects in it, upgrades it from one release of your software to the next, and inspects
 every object after each step:
@@ -59,13 +59,13 @@ with --strict.
 
 ` + exitCodes,
 		Example: `  kubectl get widgets -A -o yaml --show-managed-fields > dump.yaml
-  crdconform rehearse --old v1.4/crds --new config/crd/bases --objects dump.yaml \
+  crdconform rehearse --old v1.4/crds --crd config/crd/bases --objects dump.yaml \
     --old-program './manager-v1.4 --webhook-port={port} --webhook-cert-path={certs}' \
     -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
 
-  crdconform rehearse --old git://v1.4.0:config/crd/bases --new config/crd/bases -- ./bin/manager ...
-  crdconform rehearse --old context://staging --from-context staging --new config/crd/bases -- ./bin/manager ...
-  crdconform rehearse --old v1.3/crds --old v1.4/crds --new v1.5/crds --objects snapshot.db -- ./bin/manager ...`,
+  crdconform rehearse --old git://v1.4.0:config/crd/bases --crd config/crd/bases -- ./bin/manager ...
+  crdconform rehearse --old context://staging --from-context staging --crd config/crd/bases -- ./bin/manager ...
+  crdconform rehearse --old v1.3/crds --old v1.4/crds --crd v1.5/crds --objects snapshot.db -- ./bin/manager ...`,
 		Args: urlOrProgram,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.take(cmd, args)

@@ -42,8 +42,10 @@ requirements; if two contain the same requirement, the worse verdict is used. Wi
 to each other.
 
 With --baseline, the report shows what has changed since an earlier one: which requirements, loads and objectives newly fail or
-pass, what is no longer judged, and which statistics of the load test are proved to be slower or faster, as by
-"crdconform compare".
+pass, what is no longer judged, and which statistics of the load test are proved to be slower or faster. That takes reports of
+"crdconform load" with --repeat, because a single measurement proves nothing: at least 5 repeats, and 10 detect more. A
+statistic with a limit (--max-regress) has regressed only if two tests prove it: one of the measured values, and one that
+removes the influence of the machine, which load measures with its own webhook after each repeat.
 
 With --history, reports are added to a folder, and index.html there shows all of its runs: a row for each, the trend of
 verdicts and of times with their noise, and since when each requirement fails, with broken ones separated from flaky ones.
@@ -55,10 +57,10 @@ Exit codes:
   2    usage: bad flags, or files that are not reports or do not belong together
   3    the report could not be written; with --baseline: something is no longer judged, or a limit could not be judged`,
 		Example: `  crdconform report crdconform-report
-  crdconform report crdconform-report --format badge --output badge.svg
-  crdconform report crdconform-report --format conformance --implementation project=widgets,version=v1.4.0
+  crdconform report crdconform-report -o badge --file badge.svg
+  crdconform report crdconform-report -o conformance --implementation project=widgets,version=v1.4.0
   crdconform report job-1 job-2 job-3 --report-dir merged
-  crdconform report tonight --baseline last-night --format markdown --max-regress p99=10%
+  crdconform report tonight --baseline last-night -o markdown --max-regress p99=10%
   crdconform report crdconform-report --history nights`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 && r.history == "" {
@@ -69,16 +71,16 @@ Exit codes:
 		RunE: func(_ *cobra.Command, args []string) error { return r.run(args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&r.format, "format", "text", "format: "+listOf(forms()))
-	flags.StringVarP(&r.output, "output", "o", "", "file to write to, instead of standard output")
+	flags.StringVarP(&r.format, "output", "o", "text", "format: "+listOf(forms()))
+	flags.StringVar(&r.output, "file", "", "file to write to, instead of standard output")
 	flags.StringVar(&r.dir, "report-dir", "", "folder to write to as a run does, with the evidence, instead of a single format")
 	flags.StringVar(&r.baseline, "baseline", "", "report of an earlier run to compare with: its folder, or the report.json in it")
 	bindRegress(cmd, &r.regress)
 	flags.BoolVar(&r.sideBySide, "side-by-side", false, "show the reports next to each other, as "+listOf(sideBySideForms()))
 	flags.StringVar(&r.history, "history", "", "folder to add the reports to, with a page that shows all runs in it")
-	flags.StringToStringVar(&r.implementation, "implementation", nil, "for --format conformance: the implementation that was judged, as organization, project, url, version and contact")
+	flags.StringToStringVar(&r.implementation, "implementation", nil, "for --output conformance: the implementation that was judged, as organization, project, url, version and contact")
 	// It fails for flags that do not exist only.
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(forms(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(forms(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -99,13 +101,13 @@ func (r *reportCommand) validate(args []string) ([]compare.Limit, error) {
 	case err != nil:
 		return nil, err
 	case !slices.Contains(forms(), r.format):
-		return nil, knownFormat("format", r.format, forms()...)
+		return nil, knownFormat("output", r.format, forms()...)
 	case r.dir != "" && (r.format != "text" || r.output != "" || r.sideBySide):
-		return nil, errors.New("--report-dir writes a folder as a run does; leave out --format, --output and --side-by-side")
+		return nil, errors.New("--report-dir writes a folder as a run does; leave out --output, --file and --side-by-side")
 	case r.sideBySide && len(args) < 2:
 		return nil, errors.New("--side-by-side requires at least two reports")
 	case r.sideBySide && !slices.Contains(sideBySideForms(), r.format):
-		return nil, fmt.Errorf("--format %s: with --side-by-side, the format must be %s", r.format, listOf(sideBySideForms()))
+		return nil, fmt.Errorf("--output %s: with --side-by-side, the format must be %s", r.format, listOf(sideBySideForms()))
 	case r.sideBySide && r.baseline != "":
 		return nil, errors.New("--side-by-side cannot be combined with --baseline")
 	case len(limits) > 0 && r.baseline == "":
@@ -113,7 +115,7 @@ func (r *reportCommand) validate(args []string) ([]compare.Limit, error) {
 	case r.history != "" && (r.dir != "" || r.output != "" || r.sideBySide || r.baseline != "" || r.format != "text"):
 		return nil, errors.New("--history writes a page of its own; leave out the flags for other output")
 	case len(r.implementation) > 0 && r.format != "conformance":
-		return nil, errors.New("--implementation is only valid with --format conformance")
+		return nil, errors.New("--implementation is only valid with --output conformance")
 	}
 	return limits, nil
 }
@@ -239,7 +241,7 @@ func (r *reportCommand) put(text string) error {
 		return write(r.out, text)
 	}
 	if err := os.WriteFile(r.output, []byte(text), 0o644); err != nil {
-		return unjudged(fmt.Errorf("--output: %w", err))
+		return unjudged(fmt.Errorf("--file: %w", err))
 	}
 	return nil
 }

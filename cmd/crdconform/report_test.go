@@ -23,13 +23,13 @@ func TestReportForms(t *testing.T) {
 	inside(t, "report", plain, "--report-dir", dir) // now with the evidence
 	report := func(args ...string) string { return inside(t, append([]string{"report"}, args...)...) }
 	for _, format := range append(reporter.Formats(nil), reporter.Format[*reports.Report]{Name: "text"}) {
-		out := report(dir, "--format", format.Name)
+		out := report(dir, "--output", format.Name)
 		if len(out) < 100 || format.File != "" && out != string(read(t, filepath.Join(dir, format.File))) {
 			t.Errorf("%s: it is not what the run wrote: %s", format.Name, out)
 		}
 		elsewhere, beside := filepath.Join(t.TempDir(), "out"), filepath.Join(dir, "again")
-		nothing := report(filepath.Join(dir, "report.json"), "--format", format.Name, "--output", elsewhere) +
-			report(dir, "--format", format.Name, "--output", beside)
+		nothing := report(filepath.Join(dir, "report.json"), "--output", format.Name, "--file", elsewhere) +
+			report(dir, "--output", format.Name, "--file", beside)
 		moved := string(read(t, elsewhere))
 		if leads := format.Name == "html" || format.Name == "markdown"; string(read(t, beside)) != out || nothing != "" || !leads && moved != out {
 			t.Errorf("%s: a file has something else, or it is printed too: %s", format.Name, nothing)

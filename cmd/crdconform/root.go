@@ -62,7 +62,7 @@ type streams struct {
 
 // screen is where summaries are shown.
 func (s streams) screen() reporter.Screen {
-	return reporter.Screen{Out: s.out, Terminal: s.terminal, Width: s.width, Color: s.color, More: "--format markdown"}
+	return reporter.Screen{Out: s.out, Terminal: s.terminal, Width: s.width, Color: s.color, More: "--output markdown"}
 }
 
 // set reports whether the environment has a variable.
@@ -154,7 +154,7 @@ func oneLine(text string) string {
 
 // readFirst returns the commands that only read, or read before they call act: what they are given may never come to an end.
 func readFirst() []string {
-	return []string{"check", "load", "rehearse", "disrupt", "diff", "convert", "compare", "report", "list", "explain", "lint", "init", "config", "version", "man", "help", "completion", "storage status", "storage safe-to-drop", "doctor"}
+	return []string{"check", "load", "rehearse", "disrupt", "diff", "convert", "report", "list", "explain", "lint", "init", "config", "version", "man", "help", "completion", "storage status", "storage safe-to-drop", "doctor"}
 }
 
 // noArguments wants none.
@@ -216,12 +216,16 @@ object and under load?
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if all := cmd.Root().PersistentFlags().Lookup(allFlags); all.Changed && all == cmd.Flags().Lookup(allFlags) {
+				return errors.New("--all is only valid with --help, of which it shows all flags")
+			}
 			path := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath()), " ")
 			reads := func(command string) bool { return path == command || strings.HasPrefix(path, command+" ") }
 			if !slices.ContainsFunc(readFirst(), reads) {
 				s.act()
 			}
+			return nil
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
@@ -230,19 +234,47 @@ object and under load?
 	root.SetVersionTemplate("crdconform {{.Version}}\n")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.AddCommand(newRun(s), newMatrix(s), newColumn(s, os.Stdin), newMinors(s), newCleanup(s), newCheck(s), newRehearse(s, os.Stdin), newDisrupt(s), newLoad(s), newWorker(s, os.Stdin), newCompare(s), newReport(s), newServe(s), newRecord(s), newDiff(s), newConvert(s), newStorage(s), newDoctor(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s), newMan())
+	root.AddCommand(newRun(s), newMatrix(s), newColumn(s, os.Stdin), newCleanup(s), newCheck(s), newRehearse(s, os.Stdin), newDisrupt(s), newLoad(s), newWorker(s, os.Stdin), newReport(s), newServe(s), newRecord(s), newDiff(s), newConvert(s), newStorage(s), newDoctor(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s), newMan())
 	if s.plugin {
 		asPlugin(root)
+	} else {
+		group(root)
 	}
+	limitHelp(root)
 	return root
+}
+
+// groups are the headings of the commands in the help.
+func groups() []struct{ title, commands string } {
+	return []struct{ title, commands string }{
+		{"Check a webhook", "check load disrupt convert diff"},
+		{"Check an API server", "run matrix"},
+		{"Prepare and upgrade", "lint rehearse storage doctor"},
+		{"Reports", "report list explain"},
+		{"Settings", "init config completion"},
+		{"Advanced", "record serve cleanup"},
+	}
+}
+
+// group puts the commands below their headings.
+func group(root *cobra.Command) {
+	for _, g := range groups() {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, name := range strings.Fields(g.commands) {
+			if cmd, _, err := root.Find([]string{name}); err == nil && cmd != root {
+				cmd.GroupID = g.title
+			}
+		}
+	}
+	root.SetCompletionCommandGroupID("Settings")
 }
 
 // newHelp is the command help. That of the library shows its own usage for commands that do not exist, and succeeds.
 func newHelp(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
-		Short: "Help about any command",
-		Long:  "help shows what a command does, its flags, and examples, as --help does.",
+		Short: "Help about any command", Hidden: true,
+		Long: "help shows what a command does, its flags, and examples, as --help does.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err == nil && len(rest) > 0 {

@@ -152,15 +152,15 @@ const objectsOfRun = 15
 // describe reports whether the flags go together, reads what they name, and says what is to be done.
 func (r *runner) describe() (engine.Description, error) {
 	d := engine.Description{
-		APIServer: true, Chapters: r.chapters, RerunCommand: r.rerun, ServeReference: serveReference,
+		JudgesServer: true, Chapters: r.chapters, RerunCommand: r.rerun, ServeReference: serveReference,
 		KnownFailingFile: r.knownFailing, Lenient: r.lenient, CollectArtifacts: r.gather,
 	}
 	c := config.Default()
-	c.Override("cluster", r.options.given, "--cluster")
+	c.Override("apiServer", r.options.given, "--api-server")
 	if err := c.Validate(); err != nil {
 		return d, err
 	}
-	r.api.sort = string(c.Cluster)
+	r.api.sort = string(c.APIServer)
 	err := r.api.validate()
 	if err != nil {
 		return d, err
@@ -240,7 +240,7 @@ func (r *runner) sends(sent config.Load) config.Load {
 // serveReference is the command of this program that serves the reference webhook.
 func serveReference(address, certs string, drain time.Duration) ([]string, error) {
 	program, err := os.Executable()
-	return []string{program, "serve", "--address=" + address, "--cert-dir=" + certs, "--drain=" + drain.String()}, err
+	return []string{program, "serve", "--listen=" + address, "--cert-dir=" + certs, "--drain=" + drain.String()}, err
 }
 
 func (r *runner) wantsLoad() bool {

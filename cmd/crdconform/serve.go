@@ -44,7 +44,7 @@ With --fault, it breaks a promise, to show the consequences. The faults:
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd.Context()) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&v.address, "address", "localhost:9443", "host and port to listen on; port 0 for a free one")
+	flags.StringVar(&v.address, "listen", "localhost:9443", "host and port to listen on; port 0 for a free one")
 	flags.StringVar(&v.caOut, "ca-out", "", "file to write the certificate of the authority to")
 	flags.StringVar(&v.certs, "cert-dir", "", "folder with tls.crt and tls.key to serve, in PEM, instead of a new certificate")
 	flags.DurationVar(&v.drain, "drain", 0, "how long to continue serving after SIGTERM, so that clients can switch to another webhook before it stops")
@@ -77,7 +77,7 @@ func (v *server) run(ctx context.Context) error {
 		faults = append(faults, fault)
 	}
 	if _, _, err := net.SplitHostPort(v.address); err != nil {
-		return fmt.Errorf("--address %s: not an address; give a host and a port, such as localhost:9443", v.address)
+		return fmt.Errorf("--listen %s: not an address; give a host and a port, such as localhost:9443", v.address)
 	}
 	switch {
 	case v.certs != "" && v.caOut != "":
@@ -121,7 +121,7 @@ func (v *server) start(ctx context.Context, handler http.Handler) (*webhook.Serv
 	}
 	s, err := webhook.Start(ctx, v.address, handler)
 	if err != nil {
-		return nil, unjudged(fmt.Errorf("%w; give another host and port with --address", err))
+		return nil, unjudged(fmt.Errorf("%w; give another host and port with --listen", err))
 	}
 	return s, nil
 }

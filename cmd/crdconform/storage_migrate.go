@@ -107,7 +107,7 @@ func (m *migrator) bind(flags *pflag.FlagSet) {
 	flags.IntVar(&m.options.Concurrency, "concurrency", migrate.DefaultConcurrency, "objects to write at a time")
 	flags.Int64Var(&m.options.PageSize, "page-size", migrate.DefaultPageSize, "objects to list at a time")
 	flags.DurationVar(&m.options.MaxLatency, "max-latency", 0, "limit for the 99th percentile of write times, webhooks included; above it, pause and then stop; 0 for no limit")
-	flags.IntVar(&m.options.MaxSize, "max-size", migrate.DefaultMaxSize, "maximum size of an object in bytes of JSON: what etcd accepts, by its --max-request-bytes")
+	flags.IntVar(&m.options.MaxSize, "max-object-size", migrate.DefaultMaxSize, "maximum size of an object in bytes of JSON: what etcd accepts, by its --max-request-bytes")
 	flags.DurationVar(&m.options.Settle, "settle", migrate.DefaultSettle, "wait until the last change to the definition is this old, so that all API servers have seen it")
 	flags.StringVar(&m.options.LeaseNamespace, "lease-namespace", "", "namespace of the lease; default: kube-system, or default if there is none")
 	flags.StringVar(&m.options.State, "state", "", "file in which to record progress; default: the lease")
@@ -157,7 +157,7 @@ func (m *migrator) check() error {
 	case o.MaxLatency < 0:
 		return fmt.Errorf("--max-latency %s: must be at least 0s", o.MaxLatency)
 	case o.MaxSize < 1:
-		return fmt.Errorf("--max-size %d: must be at least 1", o.MaxSize)
+		return fmt.Errorf("--max-object-size %d: must be at least 1", o.MaxSize)
 	case o.Settle < 0:
 		return fmt.Errorf("--settle %s: must be at least 0s", o.Settle)
 	}

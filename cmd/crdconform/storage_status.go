@@ -33,7 +33,7 @@ func (l *storageLook) bind(flags *pflag.FlagSet) {
 	l.etcd.bind(flags)
 	flags.StringVar(&l.snapshot, "snapshot", "", "read the stored versions from a file written by \"etcdctl snapshot save\"")
 	flags.StringVar(&l.auditLog, "audit-log", "", "audit log of the API servers: JSON lines, optionally compressed with gzip")
-	flags.StringSliceVar(&l.skip, "skip", nil, "resources to leave out of the search for owner references, such as secrets or leases.coordination.k8s.io")
+	flags.StringSliceVar(&l.skip, "skip-resources", nil, "resources to leave out of the search for owner references, such as secrets or leases.coordination.k8s.io")
 	flags.Int64Var(&l.pageSize, "page-size", 500, "objects to list at a time")
 	flags.StringVarP(&l.output, "output", "o", "text", "format: "+listOf(l.formats()))
 }

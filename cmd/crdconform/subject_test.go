@@ -17,7 +17,7 @@ import (
 // nothing from the verdict.
 func TestHold(t *testing.T) {
 	t.Parallel()
-	p := start(t, append([]string{"check", "--objects", few, "--hold", "--filter", "webhook.response.uid"}, webhookProgram(t, "serve")...)...)
+	p := start(t, append([]string{"check", "--generate", few, "--hold", "--filter", "webhook.response.uid"}, webhookProgram(t, "serve")...)...)
 	p.Await(t, "The webhook keeps running")
 	served, err := filepath.Glob(filepath.Join(p.Temporary, "crdconform-certs-*", "ca.crt"))
 	if err != nil || len(served) != 1 {
@@ -43,7 +43,7 @@ func TestHold(t *testing.T) {
 
 func TestServe(t *testing.T) {
 	t.Parallel()
-	p := start(t, "serve", "--address", "127.0.0.1:0", "--ca-out", "ca.crt", "--fault", "wrong-uid,status-201")
+	p := start(t, "serve", "--listen", "127.0.0.1:0", "--ca-out", "ca.crt", "--fault", "wrong-uid,status-201")
 	url := strings.TrimPrefix(p.Await(t, "Serving "), "Serving ")
 	if line := p.Await(t, "Fault "); line != "Fault wrong-uid: it answers with a uid of its own" {
 		t.Errorf("it says %q", line)

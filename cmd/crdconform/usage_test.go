@@ -52,15 +52,19 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	store(t, slower, string(read(t, "testdata/repeats.yaml")), "response: *fast", "response: *slow")
 	for line, code := range map[string]int{ // without a reader
 		"list": 0, "list --output json": 0, "list --output markdown": 0, "explain webhook.response.uid": 0, "version": 0,
-		"config view": 0, "config schema": 0, "init " + definitionFile + " --output -": 0,
-		"compare --max-regress p99=10% --output text " + base + " " + base:   0,
-		"compare --max-regress p99=10% --output json " + base + " " + base:   0,
-		"compare --max-regress p99=10% --output text " + base + " " + slower: exitViolates,
-		"compare --max-regress p99=10% --output json " + base + " " + slower: exitViolates,
+		"config view": 0, "config schema": 0, "init " + definitionFile + " --file -": 0,
+		"report --max-regress p99=10% --output text --baseline " + base + " " + base:   0,
+		"report --max-regress p99=10% --output json --baseline " + base + " " + base:   0,
+		"report --max-regress p99=10% --output text --baseline " + base + " " + slower: exitViolates,
+		"report --max-regress p99=10% --output json --baseline " + base + " " + slower: exitViolates,
 	} {
+		worse := ""
+		if code == exitViolates {
+			worse = "crdconform: worse than " + base + ": 9 statistics of the load slower\n"
+		}
 		for failure, want := range map[error]result{
 			syscall.ENOSPC: {Code: exitUnjudged, Err: "crdconform: output: write /dev/stdout: no space left on device\n"},
-			syscall.EPIPE:  {Code: code},
+			syscall.EPIPE:  {Code: code, Err: worse},
 		} {
 			var said strings.Builder
 			if got := execute(t.Context(), strings.Fields(line), streams{out: broken{failure}, err: &said}); got != want.Code || said.String() != want.Err {

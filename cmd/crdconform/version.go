@@ -12,6 +12,7 @@ import (
 func newVersion(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
+		Hidden:  true, // --version is in the help
 		Short:   "Print the versions of crdconform and of the API server in it",
 		Long:    "version prints the versions of crdconform, of its built-in API server, and of Go.",
 		Example: `  crdconform version`,

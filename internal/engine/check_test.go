@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 // checked prepares a check and runs it, with few objects and without an API server.
 func checked(t *testing.T, c Description) *reports.Report {
 	t.Helper()
-	c.Cluster, c.Generate = config.None, config.Generate{Objects: 3, Seed: 5}
+	c.APIServer, c.Generate = config.None, config.Generate{Objects: 3, Seed: 5}
 	plan, err := c.Prepare()
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestPlan(t *testing.T) {
 		t.Errorf("got seed %d, folder %s and definitions %v", plan.Seed(), plan.ReportDir(), plan.Definitions())
 	}
 	d := config.Default()
-	if c := plan.want; c.Generate.Objects != d.Generate.Objects || c.Webhook.Timeout != d.Webhook.Timeout || !reflect.DeepEqual(c.Load, d.Load) || c.Cluster != d.Cluster {
+	if c := plan.want; c.Generate.Objects != d.Generate.Objects || c.Webhook.Timeout != d.Webhook.Timeout || !reflect.DeepEqual(c.Load, d.Load) || c.APIServer != d.APIServer {
 		t.Errorf("the defaults are not in force: %+v", c.Config)
 	}
 	given := &config.Command{Args: []string{"x", "{port}", "{certs}"}}
@@ -309,7 +309,7 @@ func TestCancelledRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Description{Config: config.Config{Cluster: config.None, Webhook: config.Webhook{Command: &config.Command{Args: []string{self, "webhook", "{port}", "{certs}"}}}}}
+	c := Description{Config: config.Config{APIServer: config.None, Webhook: config.Webhook{Command: &config.Command{Args: []string{self, "webhook", "{port}", "{certs}"}}}}}
 	for name, early := range map[string]bool{"in the middle": false, "before": true} {
 		plan, err := c.Prepare()
 		if err != nil {

@@ -90,7 +90,7 @@ func TestEndsForAnAPIServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan, err := Description{Config: config.Config{
-		Filter: []string{"resource"}, CRDs: []string{crontabs}, Cluster: config.Embedded, Generate: config.Generate{Objects: 3, Seed: 5},
+		Filter: []string{"resource"}, CRDs: []string{crontabs}, APIServer: config.Embedded, Generate: config.Generate{Objects: 3, Seed: 5},
 		Webhook: config.Webhook{Command: &config.Command{Args: []string{self, "fragile", "{port}", "{certs}"}}},
 	}}.Prepare()
 	if err != nil {

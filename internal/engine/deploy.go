@@ -28,7 +28,7 @@ import (
 func Deployable(c config.Config, from *source.Source) error {
 	in := c.Webhook.InCluster
 	if from == nil || !from.Pods {
-		return c.At("webhook.inCluster", "no pods can run with cluster %s; set %s to kind or existing", c.Cluster, options.Key("cluster"))
+		return c.At("webhook.inCluster", "no pods can run with cluster %s; set %s to kind or existing", c.APIServer, options.Key("apiServer"))
 	}
 	if in.Archive != "" {
 		if !from.Images {

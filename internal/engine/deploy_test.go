@@ -35,7 +35,7 @@ func TestDeployable(t *testing.T) {
 	text := put(t, "some words")
 	process, kind, existing := &source.Source{}, &source.Source{Pods: true, Images: true}, &source.Source{Pods: true}
 	for name, test := range map[string]struct {
-		cluster config.Cluster
+		cluster config.APIServer
 		from    *source.Source
 		given   config.InCluster
 		want    string
@@ -46,7 +46,7 @@ func TestDeployable(t *testing.T) {
 		"no manifests": {"kind", kind, config.InCluster{Manifests: []string{text}}, "webhook.inCluster.manifests: " + text + ":1: "},
 		"an image":     {"kind", kind, config.InCluster{Image: "example.com/webhook:1"}, ""},
 	} {
-		err := Deployable(config.Config{Cluster: test.cluster, Webhook: config.Webhook{InCluster: &test.given}}, test.from)
+		err := Deployable(config.Config{APIServer: test.cluster, Webhook: config.Webhook{InCluster: &test.given}}, test.from)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}
@@ -72,7 +72,7 @@ func TestStart(t *testing.T) {
 	}
 	explained := ""
 	c := Description{
-		Config: config.Config{CRDs: []string{crontabs}, Cluster: "existing", Filter: []string{"resource.read.every-version"}, Generate: config.Generate{Objects: 3, Seed: 5}},
+		Config: config.Config{CRDs: []string{crontabs}, APIServer: "existing", Filter: []string{"resource.read.every-version"}, Generate: config.Generate{Objects: 3, Seed: 5}},
 		Source: &source.Source{Labels: true, Start: func(ctx context.Context, run source.Run) (cluster.Cluster, error) {
 			if run.ID == "" {
 				t.Error("the run has no ID")
@@ -118,7 +118,7 @@ func TestStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report := plan.Run(t.Context(), quiet{}, nil); report.Outcome != reports.Unjudged || !strings.Contains(report.Error, `cluster: existing is for "crdconform check", and for programs that say by Check.Start how to start it`) {
+	if report := plan.Run(t.Context(), quiet{}, nil); report.Outcome != reports.Unjudged || !strings.Contains(report.Error, `apiServer: existing is for "crdconform check", and for programs that say by Check.Start how to start it`) {
 		t.Errorf("nobody says which: %s, %s", report.Outcome, report.Error)
 	}
 }
@@ -171,7 +171,7 @@ func TestDefinitionsForAProgram(t *testing.T) {
 		}
 	}()
 	shared := staying{api}
-	c := Description{Config: config.Config{CRDs: []string{crontabs}, Cluster: "existing"}, Handler: webhook.Handler(), Source: &source.Source{Labels: true}}
+	c := Description{Config: config.Config{CRDs: []string{crontabs}, APIServer: "existing"}, Handler: webhook.Handler(), Source: &source.Source{Labels: true}}
 	plan, err := c.Prepare()
 	if err != nil {
 		t.Fatal(err)
@@ -224,15 +224,15 @@ func TestWhatKeepsSpecsFromRunningIsExplained(t *testing.T) {
 	}{
 		"deployment":             {Description{Config: config.Config{Webhook: pods}}, []string{"server.log", "webhook/events.txt"}},
 		"environment":            {Description{Handler: webhook.Handler()}, []string{"server.log"}},
-		"deployment, API server": {Description{Config: config.Config{Webhook: pods}, APIServer: true, Chapters: chapter}, []string{"server.log", "webhook/events.txt"}},
+		"deployment, API server": {Description{Config: config.Config{Webhook: pods}, JudgesServer: true, Chapters: chapter}, []string{"server.log", "webhook/events.txt"}},
 		"environment, API server": {
-			Description{Config: config.Config{Webhook: config.Webhook{Reference: &config.Reference{}}}, APIServer: true, Chapters: chapter}, []string{"server.log"},
+			Description{Config: config.Config{Webhook: config.Webhook{Reference: &config.Reference{}}}, JudgesServer: true, Chapters: chapter}, []string{"server.log"},
 		},
 	} {
 		dir := t.TempDir()
 		c := test.check
-		c.Cluster, c.Filter = "existing", []string{"resource.read.every-version"}
-		if c.CRDs = []string{crontabs}; c.APIServer {
+		c.APIServer, c.Filter = "existing", []string{"resource.read.every-version"}
+		if c.CRDs = []string{crontabs}; c.JudgesServer {
 			c.CRDs, c.Filter = nil, []string{string(requirement.VersionsScopeCluster)}
 		}
 		c.Source = &source.Source{Labels: true, Pods: true, Start: func(context.Context, source.Run) (cluster.Cluster, error) { return mute{}, nil }}

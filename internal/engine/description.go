@@ -51,9 +51,9 @@ type Description struct {
 	// one with a watch cache.
 	LoadSource *source.Source
 
-	// APIServer judges the API server, by Chapters, instead of the webhook. The webhook is then the reference webhook, or one that
+	// JudgesServer judges the API server, by Chapters, instead of the webhook. The webhook is then the reference webhook, or one that
 	// does the same.
-	APIServer bool
+	JudgesServer bool
 
 	// Chapters returns the chapters to check, once it is known what runs as pods. If it is nil, they are those about webhooks.
 	Chapters func(Pods) []suites.Area

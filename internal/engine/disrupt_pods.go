@@ -15,11 +15,11 @@ import (
 func (d Disruption) subject() error {
 	w := d.Webhook
 	switch {
-	case d.Cluster != config.Embedded && (d.Source == nil || !d.Source.Pods):
-		return d.At("cluster", "disruptions need another kind of cluster (want embedded, kind or existing, got %s)", d.Cluster)
+	case d.APIServer != config.Embedded && (d.Source == nil || !d.Source.Pods):
+		return d.At("apiServer", "disruptions need another kind of cluster (want embedded, kind or existing, got %s)", d.APIServer)
 	case w.URL != "", w.FromCRD != nil:
 		return d.At("webhook."+w.Source(), "a webhook that is already running can't be disrupted; give the program or the image that serves it")
-	case d.Cluster != config.Embedded:
+	case d.APIServer != config.Embedded:
 		return d.deployable()
 	case d.Disrupt.OldImage != "":
 		return d.At("disrupt.oldImage", "only valid with %s, on kind or in an existing cluster", options.Key("webhook.inCluster.image"))
@@ -36,11 +36,11 @@ func (d Disruption) deployable() error {
 	in := d.Webhook.InCluster
 	switch {
 	case !d.Source.Images && !d.Pods:
-		return d.At("cluster", "pods of a cluster that others may use are disrupted only if that is allowed%s: those of a webhook that the run deploys, and no others", d.PodsAdvice)
+		return d.At("apiServer", "pods of a cluster that others may use are disrupted only if that is allowed%s: those of a webhook that the run deploys, and no others", d.PodsAdvice)
 	case !d.Source.Images && in == nil:
-		return d.At("cluster", "no webhook to deploy and disrupt; give %s or %s", options.Key("webhook.inCluster.image"), options.Key("webhook.inCluster.manifests"))
+		return d.At("apiServer", "no webhook to deploy and disrupt; give %s or %s", options.Key("webhook.inCluster.image"), options.Key("webhook.inCluster.manifests"))
 	case !d.Source.Images && len(d.CRDs) == 0:
-		return d.At("cluster", "the CronTabs of the documents are not installed in a cluster that others may use; give your definition by %s", options.Key("crds"))
+		return d.At("apiServer", "the CronTabs of the documents are not installed in a cluster that others may use; give your definition by %s", options.Key("crds"))
 	case d.Webhook.Command != nil:
 		return d.At("webhook.command", "programs are disrupted under the built-in API server only; give %s for pods", options.Key("webhook.inCluster.image"))
 	case d.Disrupt.OldProgram != "":
@@ -110,7 +110,7 @@ func (d Disruption) serveReference() func(address, certs string, drain time.Dura
 }
 
 // pods reports whether the webhook runs as pods.
-func (p *DisruptionPlan) pods() bool { return p.want.Cluster != config.Embedded }
+func (p *DisruptionPlan) pods() bool { return p.want.APIServer != config.Embedded }
 
 // webhook reads what there is to know of the webhook before it is started.
 func (p *DisruptionPlan) webhook() error {

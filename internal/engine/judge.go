@@ -44,7 +44,7 @@ func (s *session) judgeBy(ctx context.Context, client *wire.Client, kind corpus.
 	}
 	subject := s.subject(client, kind)
 	s.describe(subject)
-	if !s.want.APIServer {
+	if !s.want.JudgesServer {
 		s.progress.Judging(client.Endpoint().URL, nameOf(kind))
 	}
 	env, err := suites.NewEnv(ctx, s.options(subject))
@@ -55,12 +55,12 @@ func (s *session) judgeBy(ctx context.Context, client *wire.Client, kind corpus.
 	if s.api != nil {
 		s.report.Cluster = &reports.Cluster{Name: s.api.Name(), Version: env.Version(), WatchCache: s.api.WatchCache()}
 	}
-	if s.want.APIServer {
+	if s.want.JudgesServer {
 		s.progress.Checking(s.api.Name(), env.Version())
 	}
 	own := load.ProcessorTime()
 	outcome, err := suites.Run(ctx, env, s.chapters(s.pods), s.progress)
-	if !s.want.APIServer { // whose work is in the same process, mostly
+	if !s.want.JudgesServer { // whose work is in the same process, mostly
 		s.report.HarnessSeconds += (load.ProcessorTime() - own).Seconds()
 	}
 	s.report.Results = append(s.report.Results, s.results(nameOf(kind), outcome.Results)...)
@@ -80,7 +80,7 @@ func (s *session) options(subject *suites.Subject) suites.Options {
 	if s.want.Source.Labels {
 		o.Run = s.run
 	}
-	if shared, is := s.api.(cluster.Shared); is && s.want.APIServer { // a definition of the user's is in its own group
+	if shared, is := s.api.(cluster.Shared); is && s.want.JudgesServer { // a definition of the user's is in its own group
 		o.Domain = shared.Domain()
 	}
 	return o
@@ -157,7 +157,7 @@ func (s *session) meant(kind corpus.Corpus, path, into string) (string, bool) {
 
 // describe adds a kind to the webhook in the report, if the report has one.
 func (s *session) describe(subject *suites.Subject) {
-	if s.want.APIServer && len(s.loads) == 0 && !s.selectsChapter(webhook.Area.Name) {
+	if s.want.JudgesServer && len(s.loads) == 0 && !s.selectsChapter(webhook.Area.Name) {
 		return
 	}
 	if s.report.Webhook == nil {
@@ -184,7 +184,7 @@ func (s *session) described(subject *suites.Subject) reports.Kind {
 	for _, version := range c.Versions {
 		k.Samples += len(c.Objects(version))
 	}
-	if s.want.APIServer {
+	if s.want.JudgesServer {
 		return k
 	}
 	if c.Definition != nil && subject.Objects > 0 {

@@ -69,8 +69,8 @@ func (c Description) plan() *Plan {
 	c.Config = completed(c.Config)
 	if c.Source == nil {
 		var known bool
-		if c.Source, known = sources()[c.Cluster]; !known {
-			c.Source = unknownSource(c.Cluster)
+		if c.Source, known = sources()[c.APIServer]; !known {
+			c.Source = unknownSource(c.APIServer)
 		}
 	}
 	p := &Plan{want: c, known: map[requirement.ID]string{}, run: NewRunID()}
@@ -87,7 +87,7 @@ func (p *Plan) chapters(pods Pods) []suites.Area {
 		return p.want.Chapters(pods)
 	}
 	all := []suites.Area{webhook.Area}
-	if p.want.Cluster != config.None && slices.ContainsFunc(p.kinds, func(k corpus.Corpus) bool { return k.Definition != nil && !k.Documented }) {
+	if p.want.APIServer != config.None && slices.ContainsFunc(p.kinds, func(k corpus.Corpus) bool { return k.Definition != nil && !k.Documented }) {
 		all = append(all, resource.Area)
 	}
 	return all
@@ -173,7 +173,7 @@ func (p *Plan) readKinds() error {
 	}
 	if len(samples) == 0 {
 		p.kinds = []corpus.Corpus{corpus.CronTabs("v1alpha1", "v1beta1", "v1")}
-		if p.want.Webhook.Reference == nil && !p.want.APIServer && p.want.Load.Recording == "" {
+		if p.want.Webhook.Reference == nil && !p.want.JudgesServer && p.want.Load.Recording == "" {
 			p.notes = append(p.notes, "the objects are the CronTabs of the documents, since there is neither a definition nor a sample"+p.want.ObjectsAdvice)
 		}
 		return nil
@@ -364,7 +364,7 @@ func (p *Plan) subject() error {
 	}
 	if p.want.Webhook.Command != nil && p.want.Handler == nil {
 		if p.want.Source == nil && p.program().Uses("kubeconfig") {
-			return p.want.At("webhook.command", "{kubeconfig} needs an API server; %s none has none", options.Key("cluster"))
+			return p.want.At("webhook.command", "{kubeconfig} needs an API server; %s none has none", options.Key("apiServer"))
 		}
 		if err := p.program().Validate(); err != nil {
 			return err

@@ -64,7 +64,7 @@ func (r Rehearsal) Prepare(ctx context.Context) (_ *RehearsalPlan, err error) {
 		return nil, err
 	}
 	if p.want.Source == nil {
-		p.want.Source = unknownSource(p.want.Cluster)
+		p.want.Source = unknownSource(p.want.APIServer)
 	}
 	if !slices.ContainsFunc(rehearsal.IDs(), p.selects) {
 		return nil, errors.New("filter and skip leave no requirement to judge; \"crdconform list --filter upgrade\" shows those of upgrades")

@@ -58,7 +58,7 @@ func replayed(t *testing.T, handler http.Handler, path string, rate float64) (lo
 	if rate > 0 {
 		d.Load.Rates = []float64{rate}
 	}
-	d.Cluster = config.None
+	d.APIServer = config.None
 	plan, err := d.Prepare()
 	if err != nil {
 		t.Fatal(err)

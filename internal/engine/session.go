@@ -146,7 +146,7 @@ func (p *Plan) deploys() bool { return p.want.Webhook.InCluster != nil && p.want
 
 // loadsAlone reports whether load is sent after the API server has stopped, so that it has the machine to itself. That is so if it
 // goes to the reference webhook.
-func (p *Plan) loadsAlone() bool { return p.want.APIServer && !p.servedByCluster() }
+func (p *Plan) loadsAlone() bool { return p.want.JudgesServer && !p.servedByCluster() }
 
 func (s *session) withWebhook(ctx context.Context, use func() error) (err error) {
 	if s.hook, err = s.serve(ctx); err != nil {
@@ -176,12 +176,12 @@ func (s *session) withCluster(ctx context.Context, wanted bool, use func() error
 
 // sources returns the default sources of API servers by kind of cluster, nil for none. The other kinds are in package kinds, with the
 // libraries that they need.
-func sources() map[config.Cluster]*source.Source {
-	return map[config.Cluster]*source.Source{config.None: nil, config.Embedded: embeddedWith(embedded.Options{})}
+func sources() map[config.APIServer]*source.Source {
+	return map[config.APIServer]*source.Source{config.None: nil, config.Embedded: embeddedWith(embedded.Options{})}
 }
 
 // unknownSource fails only when it is used, because a Handler can be checked without a cluster, whatever the file says.
-func unknownSource(c config.Cluster) *source.Source {
+func unknownSource(c config.APIServer) *source.Source {
 	return &source.Source{What: "an API server", Pods: true, Images: true, Start: func(context.Context, source.Run) (cluster.Cluster, error) {
 		return nil, fmt.Errorf("cluster: %s is for \"crdconform check\", and for programs that say by Check.Start how to start it", c)
 	}}
@@ -267,7 +267,7 @@ func (s *session) connect(kind corpus.Corpus) (*wire.Client, error) {
 
 // wantsCluster reports whether selected specs or the program need an API server.
 func (p *Plan) wantsCluster() bool {
-	return p.want.APIServer || p.servedByCluster() || p.selectsChapter(resource.Area.Name)
+	return p.want.JudgesServer || p.servedByCluster() || p.selectsChapter(resource.Area.Name)
 }
 
 // selectsChapter reports whether any requirement of a chapter is selected.

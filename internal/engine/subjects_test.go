@@ -56,7 +56,7 @@ func TestSubjects(t *testing.T) {
 }
 
 // blameless fails the test when anything is held against a program without a bug.
-func blameless(t *testing.T, program *subjects.Program, cluster config.Cluster) {
+func blameless(t *testing.T, program *subjects.Program, cluster config.APIServer) {
 	t.Helper()
 	found := findings(t, program, "", cluster, nil)
 	for _, r := range found {
@@ -219,12 +219,12 @@ func small(t *testing.T, text []byte) {
 }
 
 // findings returns what neither passed nor was inapplicable of the selected requirements of a program.
-func findings(t *testing.T, program *subjects.Program, bug string, cluster config.Cluster, selected []string) []reports.Result {
+func findings(t *testing.T, program *subjects.Program, bug string, cluster config.APIServer, selected []string) []reports.Result {
 	t.Helper()
 	endpoint := program.Start(t, bug)
 	plan, err := Description{
 		Config: config.Config{
-			CRDs: []string{program.CRD}, Samples: []string{program.Samples}, Cluster: cluster, Filter: selected,
+			CRDs: []string{program.CRD}, Samples: []string{program.Samples}, APIServer: cluster, Filter: selected,
 			Webhook:  config.Webhook{URL: endpoint.URL},
 			Generate: config.Generate{Objects: 12, Seed: 1},
 		},

@@ -53,7 +53,7 @@ func Of(r requirement.Requirement, specs []Named) Explanation {
 		case "disrupt":
 			e.Run = "crdconform disrupt --scenario " + strings.TrimPrefix(string(r.ID), r.ID.Area()+".")
 		case "rehearse":
-			e.Run = "crdconform rehearse --old CRDS --new CRDS --filter " + string(r.ID)
+			e.Run = "crdconform rehearse --old CRDS --crd CRDS --filter " + string(r.ID)
 		case "storage safe-to-drop":
 			e.Run = "crdconform storage safe-to-drop CRD VERSION --context NAME"
 		case "doctor":

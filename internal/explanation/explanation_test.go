@@ -35,7 +35,7 @@ func TestCommand(t *testing.T) {
 		requirement.StorageUpdateRewrites:       {"run", "crdconform run --filter storage.update.rewrites"},
 		requirement.ControlWebhookReplacedPod:   {"run", "crdconform run --filter control.webhook.replaced-pod"},
 		requirement.WebhookResponseUID:          {"check", "crdconform check URL --filter webhook.response.uid"},
-		requirement.UpgradeDefinitionsApply:     {"rehearse", "crdconform rehearse --old CRDS --new CRDS --filter upgrade.definitions.apply"},
+		requirement.UpgradeDefinitionsApply:     {"rehearse", "crdconform rehearse --old CRDS --crd CRDS --filter upgrade.definitions.apply"},
 		requirement.DisruptionRestartGraceful:   {"disrupt", "crdconform disrupt --scenario restart.graceful"},
 		requirement.StorageDropObjects:          {"storage safe-to-drop", "crdconform storage safe-to-drop CRD VERSION --context NAME"},
 		requirement.DoctorDefinitionAccepted:    {"doctor", "crdconform doctor --context NAME"},

@@ -157,7 +157,7 @@ func commonOptions() []Option {
 	subject, specs := []string{check, load}, []string{check, run, rehearse, matrix, column}
 	const folder = "folder for the reports"
 	return []Option{
-		{Key: "crds", Flag: "crd", Commands: []string{check, load, diff, disrupt, convert}, Files: true, Help: "files with CustomResourceDefinitions, patterns such as '*.yaml', folders, kustomizations, or - for standard input"},
+		{Key: "crds", Flag: "crd", Commands: []string{check, load, diff, disrupt, convert, rehearse}, Files: true, Help: "files with CustomResourceDefinitions, patterns such as '*.yaml', folders, kustomizations, git://REF:PATH, or - for standard input"},
 		{
 			Key: "old", Flag: "old", Commands: []string{check}, Files: true,
 			Help: "definitions of an earlier release, whose objects may be in storage; same syntax as --crd, or git://REF:PATH; can be repeated, oldest first",
@@ -175,21 +175,21 @@ func commonOptions() []Option {
 		{Key: "skip", Flag: "skip", Commands: specs, Help: "skip these requirements; same syntax as --filter"},
 		{Key: "strict", Flag: "strict", Commands: specs, Help: "treat Tolerated as Failed"},
 		{
-			Key: "cluster", Default: "embedded", Values: []string{"embedded", "kind", "envtest", "existing", "none"}, // as in package kinds
-			Flag: "cluster", Commands: []string{check}, Help: "API server for the checks that need one",
+			Key: "apiServer", Default: "embedded", Values: []string{"embedded", "kind", "envtest", "existing", "none"}, // as in package kinds
+			Flag: "api-server", Commands: []string{check}, Help: "API server for the checks that need one",
 		},
-		{Key: "cluster", Default: "embedded", Flag: "cluster", Commands: []string{disrupt}, Help: "API server"},
-		{Key: "cluster", Default: "embedded", Flag: "cluster", Commands: []string{run, column}, Help: "API server to check"},
+		{Key: "apiServer", Default: "embedded", Flag: "api-server", Commands: []string{disrupt}, Help: "API server"},
+		{Key: "apiServer", Default: "embedded", Flag: "api-server", Commands: []string{run, column}, Help: "API server to check"},
 		{
-			Key: "generate.objects", Default: 50, Bounds: &Bounds{Max: 100_000, Number: "%s objects"}, Flag: "objects", Commands: []string{check, diff},
-			Help: "objects to generate for each version; 0 uses samples only",
+			Key: "generate.objects", Default: 50, Bounds: &Bounds{Max: 100_000, Number: "%s objects"}, Flag: "generate", Commands: []string{check, diff, rehearse},
+			Help: "objects to generate for each version, besides those that are given; rehearse generates none if some are given; 0 generates none",
 		},
 		{
-			Key: "generate.timeBudget", Flag: "time-budget", Commands: []string{check},
+			Key: "generate.timeBudget", Commands: []string{check},
 			Help: "how long to ask a webhook about the objects of a definition; requirements left after that are NotApplicable; default: no limit",
 		},
 		{
-			Key: "generate.coverage", Flag: "coverage", Commands: []string{check},
+			Key: "generate.coverage", Commands: []string{check},
 			Help: "share of the fields of each definition that must be exercised, such as 95%; below that, the exit code is 3",
 		},
 		{Key: "generate.seed", Flag: "seed", Commands: []string{check, load, run, rehearse, disrupt, matrix, column}, Help: "seed of all random choices, to repeat a run; 0 picks a new one"},
@@ -221,9 +221,9 @@ func webhookOptions() []Option {
 			Key: "webhook.serverName", Flag: "server-name", Commands: asking,
 			Help: "name to verify the webhook's certificate against, such as SERVICE.NAMESPACE.svc; default: the host of the URL",
 		},
-		{Key: "webhook.clientCertificate.certFile", Flag: "client-cert", Commands: subject, Files: true, Help: "client certificate for a webhook that requires one, in PEM"},
-		{Key: "webhook.clientCertificate.keyFile", Flag: "client-key", Commands: subject, Files: true, Help: "private key of --client-cert, in PEM"},
-		{Key: "webhook.http2", Flag: "http2", Commands: []string{check, load, convert, diff, record}, Help: "use HTTP/2, as API servers do for URLs on localhost; default: HTTP/1.1"},
+		{Key: "webhook.clientCertificate.certFile", Commands: subject, Files: true, Help: "client certificate for a webhook that requires one, in PEM"},
+		{Key: "webhook.clientCertificate.keyFile", Commands: subject, Files: true, Help: "private key of --client-cert, in PEM"},
+		{Key: "webhook.http2", Commands: []string{check, load, convert, diff, record}, Help: "use HTTP/2, as API servers do for URLs on localhost; default: HTTP/1.1"},
 		{Key: "webhook.timeout", Default: defaultTimeout, Flag: "timeout", Commands: []string{check, load, convert, diff}, Help: fmt.Sprintf("how long to wait for a response; API servers wait for %s", defaultTimeout)},
 	}
 }
@@ -245,29 +245,29 @@ func inClusterOptions() []Option {
 			Help: "kind, existing: files, folders or a kustomization that deploy the webhook, instead of the objects created for an image",
 		},
 		{
-			Key: "webhook.inCluster.service", Flag: "webhook-service", Commands: deploying,
+			Key: "webhook.inCluster.service", Commands: deploying,
 			Help: "NAME or NAMESPACE/NAME of the webhook's service: one in the manifests, or the name for a new one; default: webhook, in a namespace of the run",
 		},
 		{
-			Key: "webhook.inCluster.port", Bounds: port(), Flag: "webhook-port", Commands: deploying,
+			Key: "webhook.inCluster.port", Bounds: port(), Commands: deploying,
 			Help: "port of the webhook's service; default: the port in a definition among the manifests, or 443",
 		},
 		{
-			Key: "webhook.inCluster.targetPort", Default: 9443, Implied: true, Bounds: port(), Flag: "webhook-target-port", Commands: imaging,
+			Key: "webhook.inCluster.targetPort", Default: 9443, Implied: true, Bounds: port(), Commands: imaging,
 			Help: "port that --webhook-image listens on",
 		},
 		{
-			Key: "webhook.inCluster.path", Flag: "webhook-path", Commands: imaging,
+			Key: "webhook.inCluster.path", Commands: imaging,
 			Help: "URL path of the webhook; default: the path in a definition among the manifests, or " + defaultPath,
 		},
 		{
 			Key: "webhook.inCluster.replicas", Default: 1, Implied: true, Bounds: counted(100, "pods", byDefault),
-			Flag: "webhook-replicas", Commands: deploying, Help: "number of pods of --webhook-image",
+			Commands: deploying, Help: "number of pods of --webhook-image",
 		},
 		{Key: "webhook.inCluster.readyTimeout", Default: 2 * time.Minute, Implied: true},
-		{Key: "webhook.inCluster.secret", Flag: "webhook-secret", Commands: deploying, Help: "Secret that the pods of the manifests mount, to store a certificate in"},
+		{Key: "webhook.inCluster.secret", Commands: deploying, Help: "Secret that the pods of the manifests mount, to store a certificate in"},
 		{
-			Key: "webhook.inCluster.caSecret", Flag: "webhook-ca-secret", Commands: deploying,
+			Key: "webhook.inCluster.caSecret", Commands: deploying,
 			Help: "Secret with the authority of the certificate that the manifests provide, under ca.crt or tls.crt; default: the caBundle in their definitions",
 		},
 	}

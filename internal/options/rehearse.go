@@ -4,10 +4,9 @@ package options
 func rehearseOptions() []Option {
 	to := []string{rehearse}
 	return []Option{
-		{Key: "crds", Flag: "new", Commands: to, Files: true, Help: "definitions of the new release: files, patterns such as '*.yaml', folders, kustomizations, git://REF:PATH, or - for standard input"},
 		{
 			Key: "old", Flag: "old", Commands: to, Files: true, Whole: true,
-			Help: "definitions of the old release; same syntax as --new, or context://NAME for those in a cluster; can be repeated, oldest first",
+			Help: "definitions of the old release; same syntax as --crd, or context://NAME for those in a cluster; can be repeated, oldest first",
 		},
 		{
 			Key: "rehearse.programs", Flag: "old-program", Commands: to, Whole: true,
@@ -27,10 +26,6 @@ func rehearseOptions() []Option {
 			Key: "rehearse.install", Default: "apply", Values: []string{"apply", "server-side", "replace"}, Flag: "install", Commands: to,
 			Help: "how to install definitions, as kubectl does: apply, server-side or replace",
 		},
-		{Key: "cluster", Default: "embedded", Flag: "cluster", Commands: to, Help: "cluster to rehearse on, which is created for the run"},
-		{
-			Key: "generate.objects", Default: 50, Flag: "generate", Commands: to,
-			Help: "objects to generate for each version if none are given, in addition to those that only the old schemas allow",
-		},
+		{Key: "apiServer", Default: "embedded", Flag: "api-server", Commands: to, Help: "API server to rehearse on, which is started for the run"},
 	}
 }

@@ -125,3 +125,26 @@ func Parent(key string) string { return key[:max(0, strings.LastIndexAny(key, ".
 
 // Item returns the key of an item of a list.
 func Item(key string, i int) string { return fmt.Sprintf("%s[%d]", key, i) }
+
+// Check reports what is wrong with a key of a section; nil if there is such a key.
+func Check(section reflect.Type, key string) error {
+	at := section
+	for step := range strings.SplitSeq(key, ".") {
+		if at.Kind() == reflect.Pointer {
+			at = at.Elem()
+		}
+		if at.Kind() != reflect.Struct {
+			return fmt.Errorf("nothing can be set below %s; give all of it", strings.TrimSuffix(strings.TrimSuffix(key, step), "."))
+		}
+		known := Keys(at)
+		i := slices.Index(known, step)
+		if i < 0 || step == "" {
+			if near := Nearest(step, known); near != "" {
+				return fmt.Errorf("unknown key %s; did you mean %s?", step, near)
+			}
+			return fmt.Errorf("unknown key %s; docs/configuration.md has all", step)
+		}
+		at = at.Field(i).Type
+	}
+	return nil
+}

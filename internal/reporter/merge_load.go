@@ -77,7 +77,7 @@ func MergedLoad(l, other *loadgen.Load) (*loadgen.Load, error) {
 func mergeable(l, other *loadgen.Load) error {
 	switch {
 	case l.Comparison != nil || other.Comparison != nil:
-		return errors.New("one of them is compared with a baseline; merge load tests without one, and use \"crdconform compare\" on the merged report")
+		return errors.New("one of them is compared with a baseline; merge load tests without one, and use \"crdconform report --baseline\" on the merged report")
 	case l.Search != nil && other.Search != nil:
 		return errors.New("both searched for a rate; leave one out")
 	case len(l.Control) > 0 && len(other.Control) > 0 && l.ControlWork != other.ControlWork:

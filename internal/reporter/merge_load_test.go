@@ -65,7 +65,7 @@ func TestMergeLoads(t *testing.T) {
 	compared.Load.Comparison = &loadgen.Comparison{}
 	for want, other := range map[string]*reports.Report{
 		`both have a stage "constant", but 100 requests a second for 1 s, `: sent("constant", "", 200),
-		`use "crdconform compare" on the merged report`:                     compared,
+		`use "crdconform report --baseline" on the merged report`:           compared,
 	} {
 		if _, err := merge(same, other); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

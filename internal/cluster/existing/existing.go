@@ -125,10 +125,10 @@ func (o Options) Validate() error {
 		return misused("the ID of the run, %q, must be a DNS label: %s", o.Run, strings.Join(problems, "; "))
 	}
 	if _, port, err := net.SplitHostPort(cmp.Or(o.WebhookListen, ":0")); err != nil || port == "" {
-		return &UsageError{"webhook-listen", o.WebhookListen, "write it as host:port, such as 0.0.0.0:9443"}
+		return &UsageError{"listen", o.WebhookListen, "write it as host:port, such as 0.0.0.0:9443"}
 	}
 	if _, port, err := net.SplitHostPort(o.WebhookHost); err == nil && !strings.Contains(port, "/") {
-		return &UsageError{"webhook-host", o.WebhookHost, "give the address alone; webhook-listen is for the port"}
+		return &UsageError{"webhook-host", o.WebhookHost, "give the address alone; listen is for the port"}
 	}
 	if o.WebhookHost != "" && net.ParseIP(o.WebhookHost) == nil && len(validation.IsDNS1123Subdomain(strings.ToLower(o.WebhookHost))) > 0 {
 		return &UsageError{"webhook-host", o.WebhookHost, "it is neither an IP address nor the name of a host"}
@@ -227,7 +227,7 @@ func (c *Cluster) Listen(ctx context.Context) (net.Listener, string, error) {
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cmp.Or(c.options.WebhookListen, ":0"))
 	if err != nil {
-		return nil, "", fmt.Errorf("webhook-listen: %w", err)
+		return nil, "", fmt.Errorf("listen: %w", err)
 	}
 	tcp, ok := listener.(*net.TCPListener)
 	if !ok {

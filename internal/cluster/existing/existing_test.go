@@ -83,7 +83,7 @@ func TestListenInVain(t *testing.T) {
 		"only reading": {Options{Run: "vain", ReadOnly: true, WebhookHost: "127.0.0.1"}, true, "no webhook is called in a read-only run"},
 		"another host": {Options{Run: "vain", WebhookHost: "127.0.0.2", WebhookListen: "127.0.0.1:0"}, false, "but no call arrived within 10s; webhook-host must be an address of this machine that it can reach"},
 		"no such name": {Options{Run: "vain", WebhookHost: "host.invalid", WebhookListen: "127.0.0.1:0"}, false, "host.invalid"},
-		"not ours":     {Options{Run: "vain", WebhookHost: "127.0.0.1", WebhookListen: "192.0.2.7:0"}, false, "webhook-listen: listen tcp 192.0.2.7:0: bind: cannot assign requested address"},
+		"not ours":     {Options{Run: "vain", WebhookHost: "127.0.0.1", WebhookListen: "192.0.2.7:0"}, false, "listen: listen tcp 192.0.2.7:0: bind: cannot assign requested address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.options.Kubeconfig = path

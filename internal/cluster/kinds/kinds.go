@@ -10,7 +10,7 @@ import (
 
 // Kind is a kind of cluster.
 type Kind struct {
-	// Name is its name, as in --cluster and in crdconform.yaml.
+	// Name is its name, as in --api-server and in crdconform.yaml.
 	Name string
 
 	// Summary says what it is, after the name and a comma. It may be empty.
@@ -91,7 +91,7 @@ func (o *Options) Table() []Option {
 		{"kubeconfig", "existing: kubeconfig; default: $KUBECONFIG or ~/.kube/config", &o.Kubeconfig},
 		{"context", "existing: context of the kubeconfig; the current one is never used by default", &o.Context},
 		{"webhook-host", "existing: IP address or name by which the API server reaches this machine; without it, requirements that need a webhook are not applicable", &o.WebhookHost},
-		{"webhook-listen", "existing: address to serve webhooks at, such as 0.0.0.0:9443; default: a free port", &o.WebhookListen},
+		{"listen", "existing: host and port to listen on for the webhooks of the run, such as 0.0.0.0:9443; default: a free port", &o.WebhookListen},
 		{ReadOnly, "existing: check only what can be seen without writing, and reject every write", &o.ReadOnly},
 	}
 }

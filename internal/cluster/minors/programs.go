@@ -129,7 +129,7 @@ func (p Programs) Find(minor requirement.Minor) (string, error) {
 	}
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("the API server of Kubernetes %s is %w: \"crdconform minors build %s\" builds it in a few minutes, which requires Go; it would be in %s", minor, ErrNotBuilt, minor, filepath.Dir(path))
+		return "", fmt.Errorf("the API server of Kubernetes %s is %w: \"crdconform matrix minors build %s\" builds it in a few minutes, which requires Go; it would be in %s", minor, ErrNotBuilt, minor, filepath.Dir(path))
 	case err != nil:
 		return "", fmt.Errorf("the API server of Kubernetes %s: %w", minor, err)
 	case !info.Mode().IsRegular():

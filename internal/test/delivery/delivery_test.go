@@ -274,7 +274,7 @@ func TestSteps(t *testing.T) {
 	if out, code := ran(t, dir, env, "bash", "-c", commit); code != 0 {
 		t.Fatal(out)
 	}
-	rehearsed := "<crdconform><rehearse><--old><git://HEAD:crds><--new><crds><--objects><dump.yaml>%s<--report-dir><out/rehearsal><--><./new><--port={port}>\n"
+	rehearsed := "<crdconform><rehearse><--old><git://HEAD:crds><--crd><crds><--objects><dump.yaml>%s<--report-dir><out/rehearsal><--><./new><--port={port}>\n"
 	for i, test := range []struct {
 		step, env, out, output string // variables are separated by "; "
 		code                   int

@@ -179,7 +179,7 @@ func measureChecks(b *testing.B) []figures.Claim {
 	var whole, own []float64
 	pace := paced(b, func() {
 		for range times {
-			cmd := exec.CommandContext(b.Context(), program, "check", endpoint.URL, "--ca-file", ca, "--crd", subject.CRD, "--cluster", "none", "--report-dir", dir)
+			cmd := exec.CommandContext(b.Context(), program, "check", endpoint.URL, "--ca-file", ca, "--crd", subject.CRD, "--api-server", "none", "--report-dir", dir)
 			began := time.Now()
 			if out, err := cmd.CombinedOutput(); err != nil {
 				b.Fatalf("%v\n%s", err, out)

@@ -14,7 +14,7 @@ func builtMinors(t *testing.T) minors.Programs {
 	t.Helper()
 	dir := os.Getenv("CRDCONFORM_TEST_MINORS") //nolint:forbidigo // tests get what they run on from the environment
 	if dir == "" {
-		t.Skip("API servers of older minors take minutes to build: run \"crdconform minors build\", and set CRDCONFORM_TEST_MINORS to the folder")
+		t.Skip("API servers of older minors take minutes to build: run \"crdconform matrix minors build\", and set CRDCONFORM_TEST_MINORS to the folder")
 	}
 	return minors.Programs{Dir: dir}
 }

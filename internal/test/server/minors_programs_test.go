@@ -51,7 +51,7 @@ func TestMinorsFind(t *testing.T) {
 	t.Parallel()
 	p := minors.Programs{Dir: t.TempDir()}
 	_, err := p.Find(minor(31))
-	if !errors.Is(err, minors.ErrNotBuilt) || !strings.Contains(err.Error(), `"crdconform minors build 1.31"`) || !strings.Contains(err.Error(), p.Dir) {
+	if !errors.Is(err, minors.ErrNotBuilt) || !strings.Contains(err.Error(), `"crdconform matrix minors build 1.31"`) || !strings.Contains(err.Error(), p.Dir) {
 		t.Error(err)
 	}
 	path, err := p.Path(minor(31))

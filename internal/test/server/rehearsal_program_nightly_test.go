@@ -51,7 +51,7 @@ func TestRehearsalProgramSnapshot(t *testing.T) {
 		t.Helper()
 		put(t, filepath.Join(dir, snapshot), text)
 		code, out, said := executed(t, crdconform, slices.Concat([]string{
-			"rehearse", "--seed", "1", "--report-dir", filepath.Join(dir, "report"), "--old", filepath.Join(dir, "old.yaml"), "--new", filepath.Join(dir, "new.yaml"),
+			"rehearse", "--seed", "1", "--report-dir", filepath.Join(dir, "report"), "--old", filepath.Join(dir, "old.yaml"), "--crd", filepath.Join(dir, "new.yaml"),
 			"--objects", filepath.Join(dir, snapshot), "--old-program", strings.Join(program.Serve(), " "),
 		}, flags, []string{"--"}, program.Serve())...)
 		return code, out + said
@@ -136,7 +136,7 @@ func TestRehearsalProgramOperator(t *testing.T) {
 	}
 	serves := []string{u.Program, "--port={port}", "--certs={certs}"}
 	_, out, _ = executed(t, crdconform, append([]string{
-		"rehearse", "--seed", "1", "--report-dir", filepath.Join(dir, "report"), "--old", u.Old, "--new", u.New, "--objects", u.Objects, "--old-program", strings.Join(serves, " "), "--",
+		"rehearse", "--seed", "1", "--report-dir", filepath.Join(dir, "report"), "--old", u.Old, "--crd", u.New, "--objects", u.Objects, "--old-program", strings.Join(serves, " "), "--",
 	}, append(serves, "--drops-memory")...)...)
 	guide, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "upgrades.md"))
 	if err != nil {
@@ -162,7 +162,7 @@ func TestRehearsalProgramEnvtest(t *testing.T) {
 	serves := []string{u.Program, "--port={port}", "--certs={certs}", "--kubeconfig={kubeconfig}"}
 	t.Setenv("KUBEBUILDER_CONTROLPLANE_START_TIMEOUT", "3m") // the machine may be busy
 	code, out, said := executed(t, compiled(t), append([]string{
-		"rehearse", "--cluster", "envtest", "--seed", "1", "--report-dir", dir, "--old", u.Old, "--new", u.New, "--objects", u.Objects, "--old-program", strings.Join(serves, " "), "--",
+		"rehearse", "--api-server", "envtest", "--seed", "1", "--report-dir", dir, "--old", u.Old, "--crd", u.New, "--objects", u.Objects, "--old-program", strings.Join(serves, " "), "--",
 	}, serves...)...)
 	if code != 0 || said != "" {
 		t.Errorf("exit code %d, said %q, wrote\n%s", code, said, out)

@@ -66,7 +66,7 @@ func run(in io.Reader, out io.Writer) error {
 		return fmt.Errorf("the first line must say how to run: %w", err)
 	}
 	if o.Protocol != protocol {
-		return fmt.Errorf("this is protocol %d, but the first line asks for %d; build the program again with \"crdconform minors build\"", protocol, o.Protocol)
+		return fmt.Errorf("this is protocol %d, but the first line asks for %d; build the program again with \"crdconform matrix minors build\"", protocol, o.Protocol)
 	}
 	services := newServices()
 	url, failed, err := serve(o, services)

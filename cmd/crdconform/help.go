@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// allFlags is the flag that has --help show all flags.
+const allFlags = "all"
+
+// common returns the flags that the help of a command shows, of those that have too many for a screen. The others are shown with --all.
+func common(command string) []string {
+	const webhook = "ca-file server-name from-crd address path "
+	flags := map[string]string{
+		"check": webhook + "crd samples old expect record-expected filter skip known-failing strict api-server seed report-dir history hold set",
+		"load":  webhook + "crd samples profile rate batch clients duration objective repeat baseline max-regress through-api-server report-dir set",
+		"run": "filter skip known-failing strict seed report-dir history api-server kubernetes kind-image assets context read-only " +
+			"load-duration load-rate load-profile webhook-image webhook-manifests run-timeout set",
+		"disrupt":              "crd samples scenario objective old-program rate known-failing strict seed report-dir history api-server context webhook-image webhook-manifests old-image disrupt-pods run-timeout judge set",
+		"rehearse":             "crd old old-program objects from-context generate redact install ca-file server-name path filter skip known-failing strict api-server seed report-dir history set",
+		"record":               "listen name file ca-out tls-cert tls-key ca-file server-name redact max-size max-exchanges set",
+		"storage status":       "context kubeconfig output snapshot audit-log skip-resources etcd-endpoints etcd-ca-file etcd-cert etcd-key",
+		"storage migrate":      "context kubeconfig dry-run drop steps with proof concurrency qps max-latency settle etcd-endpoints etcd-ca-file etcd-cert etcd-key output",
+		"storage safe-to-drop": "context kubeconfig output snapshot audit-log skip-resources ignore-requests etcd-endpoints etcd-ca-file etcd-cert etcd-key",
+	}
+	return strings.Fields(flags[command])
+}
+
+// limitHelp has --help show the flags that most people need, and --help --all the others as well.
+func limitHelp(root *cobra.Command) {
+	root.PersistentFlags().Bool(allFlags, false, "with --help: show all flags")
+	// It fails for flags that do not exist only.
+	_ = root.PersistentFlags().MarkHidden(allFlags)
+	usual := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		rare := rareFlags(cmd)
+		for _, flag := range rare {
+			flag.Hidden = true
+		}
+		usual(cmd, args)
+		for _, flag := range rare {
+			flag.Hidden = false
+		}
+		if len(rare) > 0 {
+			fmt.Fprintf(cmd.OutOrStdout(), "\n%d more flags: %s --help --all\n", len(rare), cmd.CommandPath())
+		}
+	})
+}
+
+// rareFlags returns the flags that the help of a command leaves out.
+func rareFlags(cmd *cobra.Command) []*pflag.Flag {
+	path := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath()), " ")
+	shown := common(path)
+	if all, err := cmd.Flags().GetBool(allFlags); len(shown) == 0 || err == nil && all {
+		return nil
+	}
+	var rare []*pflag.Flag
+	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
+		if !flag.Hidden && flag.Name != "help" && !slices.Contains(shown, flag.Name) {
+			rare = append(rare, flag)
+		}
+	})
+	return rare
+}

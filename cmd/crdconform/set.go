@@ -1,0 +1,96 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/options"
+)
+
+// bindSet binds the flag for keys of crdconform.yaml that have no flag of their own.
+func (f *optionFlags) bindSet() {
+	f.flags.StringArrayVar(&f.sets, "set", nil, "value of a key of crdconform.yaml, as KEY=VALUE, such as load.inFlight=100; VALUE is YAML; can be repeated")
+}
+
+// apply puts the values of --set in the place of what a configuration says.
+func (f *optionFlags) apply(c *config.Config) error {
+	for _, text := range f.sets {
+		if err := f.applyOne(c, text); err != nil {
+			return fmt.Errorf("--set %s: %w", text, err)
+		}
+	}
+	return nil
+}
+
+func (f *optionFlags) applyOne(c *config.Config, text string) error {
+	key, value, found := strings.Cut(text, "=")
+	if !found {
+		return errors.New("give a key and its value, such as load.inFlight=100; docs/configuration.md has all keys")
+	}
+	if err := options.Check(reflect.TypeFor[config.Config](), key); err != nil {
+		return err
+	}
+	if !f.takes(key) {
+		return fmt.Errorf("%s does not use that key; it can set %s", f.command, listOf(f.keys()))
+	}
+	var document strings.Builder
+	indent := ""
+	for step := range strings.SplitSeq(key, ".") {
+		document.WriteString("\n" + indent + step + ":")
+		indent += "  "
+	}
+	from, err := config.Parse("--set", []byte("apiVersion: "+config.APIVersion+"\nkind: "+config.Kind+document.String()+" "+value+"\n"))
+	// What doesn't go together in a file that has only this key may do so with the rest, and is validated with it.
+	alone := problemsOf(from.Validate())
+	for _, problem := range problemsOf(err) {
+		is := func(other *config.ProblemError) bool {
+			return other.Key == problem.Key && other.Message == problem.Message
+		}
+		if (problem.Key == "" || options.Within(problem.Key, key)) && !slices.ContainsFunc(alone, is) {
+			return errors.New(problem.Message)
+		}
+	}
+	options.Option{Key: key}.In(c)
+	c.Override(key, from, "--set "+key)
+	return nil
+}
+
+// problemsOf returns the problems in the error of a configuration.
+func problemsOf(err error) []*config.ProblemError {
+	if joined, is := err.(interface{ Unwrap() []error }); is { //nolint:errorlint // errors.As finds only the first
+		var all []*config.ProblemError
+		for _, one := range joined.Unwrap() {
+			all = append(all, problemsOf(one)...)
+		}
+		return all
+	}
+	if problem, is := errors.AsType[*config.ProblemError](err); is {
+		return []*config.ProblemError{problem}
+	}
+	return nil
+}
+
+// takes reports whether the command uses a key: with a configuration file any, or else those that it has instead of flags.
+func (f *optionFlags) takes(key string) bool {
+	return f.flags.Lookup("config") != nil || slices.Contains(f.keys(), key)
+}
+
+// keys are the keys without a flag that the command uses.
+func (f *optionFlags) keys() []string {
+	var keys []string
+	for _, o := range f.options {
+		if o.Flag == "" {
+			keys = append(keys, o.Key)
+		}
+	}
+	return keys
+}
+
+// sets reports whether --set gives a key below another.
+func (f *optionFlags) setsBelow(key string) bool {
+	return slices.ContainsFunc(f.sets, func(text string) bool { return strings.HasPrefix(text, key+".") })
+}
