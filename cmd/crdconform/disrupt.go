@@ -47,11 +47,11 @@ keep up a paced rate before the fault, the scenario is void (Errored). Each faul
 together take about four minutes.
 
 Without any --objective, these fail a scenario: acknowledged writes that are lost, conversions that differ from those before
-the fault, no recovery within disrupt.recoveryLimit, watches that do not come back, failures at the storage version (which needs no
-conversion), accepted requests that are dropped after SIGTERM, certificates that are never picked up, and any failure in a
-scenario that should not affect anybody. Other failures while the webhook is away are only reported, as figures. Objectives
-limit these figures: SCENARIO.FIGURE=LIMIT, FIGURE=LIMIT for all scenarios, rolling for no error in a rollout, and single for
-10 s to recover from a restart.
+the fault, no recovery within disrupt.recoveryLimit, watches that do not come back, failures at the storage version (which
+needs no conversion), accepted requests that are dropped after SIGTERM, certificates that are never picked up, and any failure
+in a scenario that should not affect anybody. Other failures while the webhook is away are only reported, as figures.
+Objectives limit these figures: SCENARIO.FIGURE=LIMIT, FIGURE=LIMIT for all scenarios, rolling for no error in a rollout, and
+single for 10 s to recover from a restart.
 
 In the arguments of programs, {port} is replaced by the port to listen on and {certs} by a folder with tls.crt, tls.key and
 ca.crt. KUBECONFIG names the API server of the run, as does {kubeconfig}. The files in {certs} are replaced the way a kubelet

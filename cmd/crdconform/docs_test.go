@@ -195,7 +195,7 @@ func exampleProject(t *testing.T, ca string) string {
 	for name, text := range map[string]string{
 		"crontab.yaml":              "apiVersion: example.com/v1beta1\nkind: CronTab\nmetadata: {name: local}\nhostPort: localhost:1234\n",
 		"config/crd/bases/crd.yaml": string(read(t, "testdata/gadgets.yaml")), "config/samples/gadgets.yaml": string(read(t, "testdata/gadget-samples.yaml")),
-		"bin/manager": "#!/bin/sh\nexec " + shell.Quote(self) + ` webhook serve "${1#--set webhook.inCluster.port=}" "${2#--webhook-cert-path=}"` + "\n",
+		"bin/manager": "#!/bin/sh\nexec " + shell.Quote(self) + ` webhook serve "${1#--webhook-port=}" "${2#--webhook-cert-path=}"` + "\n",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		check(t, os.MkdirAll(filepath.Dir(path), 0o755))

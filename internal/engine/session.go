@@ -183,7 +183,7 @@ func sources() map[config.APIServer]*source.Source {
 // unknownSource fails only when it is used, because a Handler can be checked without a cluster, whatever the file says.
 func unknownSource(c config.APIServer) *source.Source {
 	return &source.Source{What: "an API server", Pods: true, Images: true, Start: func(context.Context, source.Run) (cluster.Cluster, error) {
-		return nil, fmt.Errorf("cluster: %s is for \"crdconform check\", and for programs that say by Check.Start how to start it", c)
+		return nil, fmt.Errorf("apiServer: %s is for \"crdconform check\", and for programs that say by Check.Start how to start it", c)
 	}}
 }
 

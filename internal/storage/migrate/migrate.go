@@ -335,7 +335,7 @@ func (m *migration) locked(ctx context.Context) error {
 			return incomplete("%s refused by the dry run; nothing was written", objects(n))
 		}
 		if m.result.Harmed > 0 {
-			return incomplete("the dry run shows that writing objects as they are changes them, which is the fault of the conversion; nothing was written; mend the webhook, or leave the dry run out with --steps")
+			return incomplete("the dry run shows that writing objects as they are changes them, which is the fault of the conversion; nothing was written; mend the webhook, or leave out the step dry-run")
 		}
 	}
 	if !m.writes() {

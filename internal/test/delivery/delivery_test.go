@@ -279,8 +279,8 @@ func TestSteps(t *testing.T) {
 		step, env, out, output string // variables are separated by "; "
 		code                   int
 	}{
-		{"lint", "OLD=HEAD", "<crdconform><lint><--format><github><--old><git://HEAD><crds>\n", "old=HEAD\ncode=1\n", 0},
-		{"lint", "OLD=", "<crdconform><lint><--format><github><crds>\n", "old=\ncode=1\n", 0},
+		{"lint", "OLD=HEAD", "<crdconform><lint><-o><github><--old><git://HEAD><crds>\n", "old=HEAD\ncode=1\n", 0},
+		{"lint", "OLD=", "<crdconform><lint><-o><github><crds>\n", "old=\ncode=1\n", 0},
 		{"lint", "OLD=gone", "git cannot fetch gone", "old=\ncode=1\n", 0},
 		{"check", "FLAGS=--seed 1", "<crdconform><check><--crd><crds><--report-dir><out><--seed><1><--><./new><--port={port}>\n", "code=1\n", 0},
 		{"rehearse", "OLD=HEAD", fmt.Sprintf(rehearsed, ""), "code=1\n", 0},

@@ -9,10 +9,10 @@ import (
 	"github.com/crdconform/crdconform/internal/options"
 )
 
-// TestKindsNames compares the kinds with the names that crdconform.yaml and --cluster know.
+// TestKindsNames compares the kinds with the names that crdconform.yaml and --api-server know.
 func TestKindsNames(t *testing.T) {
 	t.Parallel()
-	cluster, _ := options.Of("cluster")
+	cluster, _ := options.Of("apiServer")
 	var names []string
 	for _, k := range kinds.All() {
 		names = append(names, k.Name)
