@@ -372,10 +372,15 @@ func (c *checker) write(text string) error {
 	return errors.Join(err, file.Close())
 }
 
-// again is the command that checks one requirement again in the same way.
+// again is the command that checks one requirement again in the same way. Its report is in a folder inside that of the whole report, which it
+// must not replace, and it is no night of a history.
 func (c *checker) again(_ string, id requirement.ID) string {
-	words := append([]string{"crdconform", c.name}, c.repeated([]string{"filter", "skip", "seed", "write-lossy", "record-expected"})...)
-	words = slices.Insert(words, 2, fmt.Sprintf("--filter=%s", id), fmt.Sprintf("--seed=%d", c.seed))
+	words := append([]string{"crdconform", c.name}, c.repeated([]string{"filter", "skip", "seed", "report-dir", "history", "write-lossy", "record-expected"})...)
+	dir := c.dir
+	if filepath.Base(dir) != "again" {
+		dir = filepath.Join(dir, "again")
+	}
+	words = slices.Insert(words, 2, fmt.Sprintf("--filter=%s", id), fmt.Sprintf("--seed=%d", c.seed), "--report-dir="+shell.Quote(dir))
 	return strings.Join(words, " ")
 }
 
