@@ -30,6 +30,7 @@ type Cause struct {
 	below      int      // fields below it that were exercised and lost, if it stands for all of them
 	undone     []string // fields whose edits an annotation undoes, if that is the cause
 	kept       bool
+	shared     bool // the other versions are known to have what is lost
 	made       bool // the content is made up
 	severalFor bool // the report has several subjects
 }
@@ -41,6 +42,7 @@ func Causes(r *reports.Report) []Cause {
 	var causes []*Cause
 	known := map[string]*Cause{}
 	several := len(Subjects(r)) > 1
+	has := fieldsOf(r.Webhook)
 	for _, result := range r.Results {
 		if !Problem(r, result) {
 			continue
@@ -63,12 +65,13 @@ func Causes(r *reports.Report) []Cause {
 			if c == nil {
 				c = &Cause{
 					Verdict: result.Verdict, Example: brief(f.Message), First: result, field: f.Field, kept: f.Kept,
-					made: f.MadeUp, severalFor: several,
+					shared: true, made: f.MadeUp, severalFor: several,
 				}
 				known[key] = c
 				causes = append(causes, c)
 			}
 			c.add(f, result)
+			c.shared = c.shared && (f.Effect != "lost" || has[versionField{result.Subject, f.To, f.Field}])
 			if f.Annotation {
 				put(&c.undone, f.Field)
 			}
@@ -124,6 +127,7 @@ func (c *Cause) take(other *Cause) {
 	put(&c.Pairs, other.Pairs...)
 	put(&c.Lacking, other.Lacking...)
 	put(&c.instead, other.instead...)
+	c.shared = c.shared && (other.shared || slices.Contains(above(other.field), c.field))
 	for _, subject := range other.about {
 		if !slices.Contains(c.about, subject) {
 			c.about = append(c.about, subject)
@@ -183,8 +187,32 @@ func (c *Cause) what() string {
 		return text
 	case c.kept:
 		return text + ", though other values of it are kept"
+	case c.shared:
+		return text + ", though both versions have it"
 	}
-	return text + ", though both versions have it"
+	return text
+}
+
+// versionField is a field that a definition has at a version.
+type versionField struct{ definition, version, path string }
+
+// fieldsOf returns the fields that definitions are known to have: those whose coverage was counted, and what these are in.
+func fieldsOf(w *reports.Webhook) map[versionField]bool {
+	has := map[versionField]bool{}
+	if w == nil {
+		return has
+	}
+	for _, k := range w.Kinds {
+		for _, coverage := range k.Coverage {
+			for _, f := range coverage.Fields {
+				path := strings.ReplaceAll(f.Path, "<key>", "*")
+				for _, at := range append(above(path), path) {
+					has[versionField{k.Definition, coverage.From, at}] = true
+				}
+			}
+		}
+	}
+	return has
 }
 
 // firstNamed names the first of a list, and counts the others.

@@ -17,7 +17,8 @@ import (
 func lossy(definitions int) *reports.Report {
 	r := &reports.Report{Webhook: &reports.Webhook{}}
 	for n := range definitions {
-		k := reports.Kind{Definition: fmt.Sprintf("kind%d.example.com", n), Group: "example.com", Kind: fmt.Sprintf("Kind%d", n)}
+		k := reports.Kind{Definition: fmt.Sprintf("kind%d.example.com", n), Group: "example.com", Kind: fmt.Sprintf("Kind%d", n),
+			Coverage: []reports.Coverage{{From: "v2", To: "v1", Fields: []reports.FieldCoverage{{Path: "spec.ports[*].name"}}}}}
 		r.Webhook.Kinds = append(r.Webhook.Kinds, k)
 		add := func(id requirement.ID, v requirement.Verdict, reason string, findings ...reports.FieldFinding) {
 			r.Results = append(r.Results, reports.Result{
@@ -90,19 +91,26 @@ func TestOneCauseIsOne(t *testing.T) {
 		}
 		return &reports.Webhook{Kinds: []reports.Kind{{Coverage: []reports.Coverage{c}}}}
 	}
+	both := &reports.Webhook{Kinds: []reports.Kind{{Coverage: []reports.Coverage{{From: "v2", To: "v1"}}}}} // what v2 has
+	for _, path := range []string{"spec.a", "spec.list[*].name", "spec.lists", "spec.ab", "spec.map.<key>"} {
+		c := &both.Kinds[0].Coverage[0]
+		c.Fields = append(c.Fields, reports.FieldCoverage{Path: path})
+	}
 	for name, test := range map[string]struct {
 		webhook  *reports.Webhook
 		findings []reports.FieldFinding
 		want     []string
 	}{
-		"lost and changed":         {nil, []reports.FieldFinding{of("spec.a", "lost"), of("spec.a", "changed")}, []string{"spec.a is lost or changed, though both versions have it"}},
+		"lost and changed":         {both, []reports.FieldFinding{of("spec.a", "lost"), of("spec.a", "changed")}, []string{"spec.a is lost or changed, though both versions have it"}},
 		"lost as meant, and more":  {nil, []reports.FieldFinding{lacking("spec.a"), of("spec.a", "changed")}, []string{"spec.a is changed or lost: v2 has no field of that name"}},
-		"a list and its items":     {nil, []reports.FieldFinding{of("spec.list[*].name", "lost"), of("spec.list", "changed"), of("spec.list[*]", "changed")}, []string{"spec.list is changed or lost, though both versions have it"}},
-		"items on another way":     {nil, []reports.FieldFinding{back, of("spec.list", "lost")}, []string{"spec.list[*].name is changed", "spec.list is lost, though both versions have it"}},
-		"a name that begins alike": {nil, []reports.FieldFinding{of("spec.list", "lost"), of("spec.lists", "lost")}, []string{"spec.list is lost, though both versions have it", "spec.lists is lost, though both versions have it"}},
-		"another effect":           {nil, []reports.FieldFinding{of("spec.list", "lost"), of("spec.list[*].a", "added")}, []string{"spec.list is lost, though both versions have it", "spec.list[*].a is added"}},
-		"one annotation":           {nil, []reports.FieldFinding{of("spec.a.b", "added"), undone("spec.a", "because of"), undone("spec.c", "restored from"), of("spec.ab", "lost")}, []string{"edits of spec.a and 1 more are undone by what the webhook keeps in an annotation", "spec.ab is lost, though both versions have it"}},
+		"a list and its items":     {both, []reports.FieldFinding{of("spec.list[*].name", "lost"), of("spec.list", "changed"), of("spec.list[*]", "changed")}, []string{"spec.list is changed or lost, though both versions have it"}},
+		"items on another way":     {both, []reports.FieldFinding{back, of("spec.list", "lost")}, []string{"spec.list[*].name is changed", "spec.list is lost, though both versions have it"}},
+		"a name that begins alike": {both, []reports.FieldFinding{of("spec.list", "lost"), of("spec.lists", "lost")}, []string{"spec.list is lost, though both versions have it", "spec.lists is lost, though both versions have it"}},
+		"another effect":           {both, []reports.FieldFinding{of("spec.list", "lost"), of("spec.list[*].a", "added")}, []string{"spec.list is lost, though both versions have it", "spec.list[*].a is added"}},
+		"one annotation":           {both, []reports.FieldFinding{of("spec.a.b", "added"), undone("spec.a", "because of"), undone("spec.c", "restored from"), of("spec.ab", "lost")}, []string{"edits of spec.a and 1 more are undone by what the webhook keeps in an annotation", "spec.ab is lost, though both versions have it"}},
 		"words of a note":          {nil, []reports.FieldFinding{{Field: "spec.a", Effect: "changed", From: "v1", To: "v2", Message: "it is made up: (made up: no), restored from an annotation"}}, []string{"spec.a is changed"}},
+		"not known to be there":    {both, []reports.FieldFinding{of("spec.new", "lost"), of("spec.map", "lost"), of("spec.map[*].a", "lost")}, []string{"spec.new is lost", "spec.map is lost, though both versions have it"}},
+		"nothing known":            {nil, []reports.FieldFinding{of("spec.a", "lost")}, []string{"spec.a is lost"}},
 		"another type":             {nil, []reports.FieldFinding{text}, []string{"spec.text.mode is lost: v2 has spec.text as a string"}},
 		"one name": {nil, []reports.FieldFinding{lacking("spec.a.uid"), lacking("spec.b[*].uid"), lacking("spec.c.uid"), lacking("spec.d.uid"), of("spec.e.uid", "changed"), lacking("uid")}, []string{
 			"spec.e.uid is changed", "uid is lost in 5 fields, spec.a.uid, spec.b[*].uid and 3 more: v2 has no field of that name",
@@ -147,6 +155,54 @@ func TestLossyIsConfiguration(t *testing.T) {
 		}
 		if len(c.Lossy) != test.want || name == "losses" && (!matches("spec.legacy.mode") || matches("spec.ports[0].name") || !strings.Contains(text, "\n# - path: \"spec.ports[*].name\"\n#   group: ")) {
 			t.Errorf("%s: it has %d entries, want %d:\n%s", name, len(c.Lossy), test.want, text)
+		}
+	}
+}
+
+// TestLossyHidesNothing has no entry for a field of which something comes back, whichever requirement shows that.
+func TestLossyHidesNothing(t *testing.T) {
+	t.Parallel()
+	lost := func(field, to string, lacking bool) reports.FieldFinding {
+		return reports.FieldFinding{Field: field, Effect: "lost", From: "v1", To: to, Lacking: lacking, Message: "it is lost"}
+	}
+	other := func(field, effect string) reports.FieldFinding {
+		return reports.FieldFinding{Field: field, Effect: effect, From: "v1", To: "v2", Message: "it is otherwise"}
+	}
+	for name, test := range map[string]struct {
+		also []reports.FieldFinding
+		want []string
+	}{
+		"nothing else":          {nil, []string{"spec.rules", "spec.rules.name"}},
+		"it is changed":         {[]reports.FieldFinding{other("spec.rules.name", "changed")}, nil},
+		"what is in it changes": {[]reports.FieldFinding{other("spec.rules[*].port", "changed")}, []string{"spec.rules.name"}},
+		"another order":         {[]reports.FieldFinding{other("spec.rules", "differs")}, []string{"spec.rules.name"}},
+		"lost like a bug":       {[]reports.FieldFinding{lost("spec.rules", "v3", false)}, []string{"spec.rules.name"}},
+		"a name that is longer": {[]reports.FieldFinding{other("spec.rulesets", "changed")}, []string{"spec.rules", "spec.rules.name"}},
+		"what refuses objects":  {[]reports.FieldFinding{other("spec.rules", "refused")}, []string{"spec.rules", "spec.rules.name"}},
+	} {
+		result := func(id requirement.ID, v requirement.Verdict, findings ...reports.FieldFinding) reports.Result {
+			return reports.Result{Requirement: requirement.Requirement{ID: id, Level: requirement.Must}, Subject: "a.example.com", Verdict: v, Findings: findings}
+		}
+		r := &reports.Report{Webhook: &reports.Webhook{Kinds: []reports.Kind{{Definition: "a.example.com", Group: "example.com", Kind: "A"}}}, Results: []reports.Result{
+			result("area.trip.back", requirement.Failed, lost("spec.rules", "v2", true), lost("spec.rules.name", "v2", true)),
+			result("area.trip.order", requirement.Tolerated, test.also...),
+			result("area.trip.order", requirement.Failed, func() (of []reports.FieldFinding) {
+				for _, f := range test.also {
+					of = append(of, reports.FieldFinding{Field: f.Field, Effect: "changed", From: "v1", To: "v2"})
+				}
+				return of
+			}()...),
+		}}
+		r.Results[2].Subject = "b.example.com" // another definition
+		Conclude(r)
+		var got []string
+		for _, l := range Losses(r) {
+			if l.Meant {
+				got = append(got, l.Path)
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }

@@ -299,7 +299,7 @@ func TestHTMLShowsOneSubject(t *testing.T) {
 			t.Fatal(err)
 		}
 		ours := "conversion.answer.uid; storage.rewrite.order; "
-		name := "Failed spec.name" + strings.Join(strings.Fields(visible.Text(hostile)), " ") + " is lost, though both versions have it; "
+		name := "Failed spec.name" + strings.Join(strings.Fields(visible.Text(hostile)), " ") + " is lost; "
 		server, unjudged := "Failed conversion.answer.uid; Failed storage.rewrite.order; ", "Errored conversion.meta.labels; "
 		lacking := "Failed spec.legacy is lost: v2 has no field of that name; "
 		want := []string{

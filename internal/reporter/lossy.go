@@ -15,12 +15,13 @@ type Loss struct {
 	Path, Group, Kind, From, Through string
 	Reason                           string // what was seen
 
-	Meant bool // whether it may be, because the other version has no field of that name
+	Meant bool // whether it may be, because the other version has no field of that name, and nothing else happens to the field
 }
 
 // Losses returns the fields that failed requirements found lost or changed, those first that may be meant.
 func Losses(r *reports.Report) []Loss {
 	var losses []Loss
+	kept := notMeant(r)
 	for _, result := range r.Results {
 		if r.Webhook == nil || !r.Failing(result) {
 			continue
@@ -31,7 +32,8 @@ func Losses(r *reports.Report) []Loss {
 				continue
 			}
 			k := r.Webhook.Kinds[at]
-			l := Loss{Path: f.Field, Group: k.Group, Kind: k.Kind, From: f.From, Through: f.To, Reason: brief(f.Message), Meant: f.Meant()}
+			l := Loss{Path: f.Field, Group: k.Group, Kind: k.Kind, From: f.From, Through: f.To, Reason: brief(f.Message)}
+			l.Meant = f.Meant() && !kept[[2]string{result.Subject, f.Field}]
 			if !slices.ContainsFunc(losses, func(other Loss) bool {
 				other.Reason = l.Reason
 				return other == l
@@ -50,6 +52,27 @@ func Losses(r *reports.Report) []Loss {
 		return 1
 	})
 	return losses
+}
+
+// notMeant returns the fields of subjects that an entry must not hide: those that are also lost where that looks like a bug, and those to which,
+// or below which, values come back changed or in another order. Conversions keep something of these, whatever else looked lost.
+func notMeant(r *reports.Report) map[[2]string]bool {
+	fields := map[[2]string]bool{}
+	for _, result := range r.Results {
+		for _, f := range result.Findings {
+			switch f.Effect {
+			case "lost":
+				if !f.Meant() {
+					fields[[2]string{result.Subject, f.Field}] = true
+				}
+			case "changed", "differs", "added":
+				for _, at := range append(above(f.Field), f.Field) {
+					fields[[2]string{result.Subject, at}] = true
+				}
+			}
+		}
+	}
+	return fields
 }
 
 // Line is the entry in a line, without what was seen.
@@ -78,7 +101,7 @@ func Lossy(r *reports.Report, w io.Writer) error {
 	b.WriteString("\n")
 	for i, l := range losses {
 		if !l.Meant && (i == 0 || losses[i-1].Meant) {
-			b.WriteString("# Both versions have these fields, or keep other values of them, so losing these looks like a bug.\n")
+			b.WriteString("# These look like bugs: the other version is not known to lack the field, or values of it come back, if only changed.\n")
 		}
 		entry := "- " + l.entry("\n  ", "TODO: "+l.Reason)
 		if !l.Meant {
