@@ -14,7 +14,7 @@ import (
 // Likeness is how much a field of one version has in common with the field at the same path of another.
 type Likeness struct {
 	Shared bool // both have it, as a scalar of the same type
-	Same   bool // they say the same of it, too: its description and those of what it is in, its format, enum, pattern, limits and default
+	Same   bool // they say the same of it, too: its description and those of what it is in, its format, enum but for case, pattern, limits and default
 	Closed bool // both have an enum, with the same members
 }
 
@@ -36,7 +36,7 @@ func (s *Schema) Alike(other *Schema, path string) Likeness {
 	}
 	members, others := enumOf(a), enumOf(b)
 	closed := len(members) > 0 && slices.Equal(members, others)
-	same := described && (closed || len(members) == 0 && len(others) == 0) && reflect.DeepEqual(a.Default, b.Default) && reflect.DeepEqual(withoutEnum(a), withoutEnum(b))
+	same := described && strings.EqualFold(strings.Join(members, "\n"), strings.Join(others, "\n")) && reflect.DeepEqual(a.Default, b.Default) && reflect.DeepEqual(withoutEnum(a), withoutEnum(b))
 	return Likeness{Shared: true, Same: same, Closed: closed}
 }
 
@@ -77,6 +77,26 @@ func withoutEnum(s *structuralschema.Structural) structuralschema.ValueValidatio
 	rest := *s.ValueValidation
 	rest.Enum = nil
 	return rest
+}
+
+// Spelled returns the member of the enum at a path that a value is, or that a text is but for its case, and whether there is one. Without an
+// enum it is the value itself.
+func (s *Schema) Spelled(path string, value any) (any, bool) {
+	n := s.at(fieldpath.Split(path))
+	if n == nil || len(n.enum) == 0 || slices.Contains(n.enum, value) {
+		return value, true
+	}
+	text, isText := value.(string)
+	var like []any
+	for _, member := range n.enum {
+		if other, is := member.(string); is && isText && strings.EqualFold(text, other) {
+			like = append(like, member)
+		}
+	}
+	if len(like) != 1 {
+		return value, false
+	}
+	return like[0], true
 }
 
 // Ordered reports whether the order of the items of a list means something at both versions.

@@ -153,7 +153,8 @@ func (e *equality) suspects(pair corpus.Pair, c *common, objects []*unstructured
 				c.values[place] = append(values, before)
 			}
 			after, there := corpus.Value(trips[i].there.object, path)
-			isEqual := to.Equal(path, before, after)
+			spelled, _ := to.Spelled(path, before)
+			isEqual := to.Equal(path, spelled, after)
 			switch {
 			case isEqual && times[before] == 1:
 				c.equal[place] = true
@@ -257,18 +258,19 @@ func (e *equality) judge(pair corpus.Pair, c *common, path string, trials []tria
 		return nil
 	}
 	var before, after []any
-	distinct, stays, equal := true, true, true
+	distinct, stays, equal, respelled := true, true, true, false
 	for _, t := range trials {
 		value, _ := corpus.Value(t.converted, path)
 		for i := range after {
 			same := to.Equal(path, after[i], value)
 			distinct, stays = distinct && !same, stays && same
 		}
-		equal = equal && to.Equal(path, t.value, value)
-		before, after = append(before, t.value), append(after, value)
+		spelled, _ := to.Spelled(path, t.value)
+		equal, respelled = equal && to.Equal(path, spelled, value), respelled || spelled != t.value
+		before, after = append(before, spelled), append(after, value)
 	}
 	place := e.p.schemaOf(pair.From).Place(path)
-	of := &move{finding: finding{trip: pair.String(), path: place, effect: effect{sort: "changed"}}, before: before[0], after: after[0]}
+	of := &move{finding: finding{trip: pair.String(), path: place, effect: effect{sort: "changed"}}, before: trials[0].value, after: after[0]}
 	switch {
 	case equal:
 		return nil
@@ -277,13 +279,32 @@ func (e *equality) judge(pair corpus.Pair, c *common, path string, trials []tria
 	case !distinct || to.Equal(path, before[0], after[0]) || e.isMeant(pair, path, ""):
 		return nil
 	}
-	of.message = corpus.Loss{Path: path, Before: before[0], After: after[0]}.String()
+	at := example(to, path, before, after, respelled)
+	if at < 0 {
+		return nil
+	}
+	of.message = corpus.Loss{Path: path, Before: before[at], After: after[at]}.String()
 	what, certain := becomes(before, after, c.alike[place])
+	if respelled {
+		what, certain = "both versions allow the same value, but for its case", true
+	}
 	if of.message += "; " + what; !certain || !c.alike[place].Same {
 		of.part = requirement.PartRedefined
 		of.message += fmt.Sprintf(", which may be meant: then declare %s under renamedValues", place)
 	}
 	return of
+}
+
+// example is the first trial that shows a change; -1 if there is none. A value that is missing afterwards shows nothing: that is the matter of
+// other requirements, and encoders leave zeros out. Where an enum has members that differ from values only in case, only values that
+// have such a member show what is wrong.
+func example(to *corpus.Schema, path string, before, after []any, respelled bool) int {
+	for i := range before {
+		if _, known := to.Spelled(path, before[i]); after[i] != nil && !to.Equal(path, before[i], after[i]) && (known || !respelled) {
+			return i
+		}
+	}
+	return -1
 }
 
 // becomes says what happens to the values of a field, and whether it cannot be meant unless the versions describe the field differently.

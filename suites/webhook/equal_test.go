@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"slices"
@@ -403,6 +404,23 @@ func TestLawfulFields(t *testing.T) {
 				}
 			}
 		}), strings.ReplaceAll(relays, "required: [primary, first, strict, fast]", "required: []")},
+		"members of an enum in capitals, and some renamed": {spelled("b", func(s string) string {
+			return cmp.Or(map[string]string{"Warning": "WARN"}[s], strings.ToUpper(s))
+		}, func(s string) string {
+			return map[string]string{"ERROR": "Error", "WARN": "Warning", "INFO": "Info"}[s]
+		}), differing("{a: {type: string}, b: {type: string, enum: [Error, Warning, Info]}}", "{a: {type: string}, b: {type: string, enum: [ERROR, WARN, INFO]}}")},
+		"leaves one value out, and keeps it": {func(_, to string, object map[string]any) {
+			spec, notes := specOf(object), metadataOf(object, "annotations")
+			switch {
+			case spec == nil:
+			case to == "v2" && spec["policy"] == "Allow":
+				notes[kept] = "Allow"
+				delete(spec, "policy")
+			case to == "v1" && notes[kept] != nil:
+				spec["policy"] = "Allow"
+				delete(notes, kept)
+			}
+		}, relays},
 		"loses a field": {func(_, _ string, object map[string]any) { delete(specOf(object), "note") }, relays},
 		"adds a field":  {both(func(spec map[string]any) { spec["note"] = "always" }), relays},
 	} {
@@ -415,5 +433,32 @@ func TestLawfulFields(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRespelledEnum has a webhook confuse members of an enum that the other version has in capitals.
+func TestRespelledEnum(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: the conversions of a webhook are judged")
+	}
+	definition := strings.Replace(relays, "{name: v2, served: true, storage: false, schema: {openAPIV3Schema: *schema}}", `name: v2
+    served: true
+    storage: false
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {mode: {type: string, enum: [HOT, COLD]}}}}}}`, 1)
+	confused := map[string]string{"Hot": "COLD", "Cold": "HOT", "HOT": "Cold", "COLD": "Hot"}
+	confuse := func(text string) string { return confused[text] }
+	found := false
+	for _, r := range equallyJudged(t, spelled("mode", confuse, confuse), definition, 1) {
+		if r.Requirement != requirement.WebhookConversionEqualFields {
+			continue
+		}
+		found = true
+		if r.Verdict != requirement.Failed || !strings.Contains(r.Reason, "both versions allow the same value, but for its case") || strings.Contains(r.Reason, "renamedValues") {
+			t.Errorf("it is %s: %s", r.Verdict, r.Reason)
+		}
+	}
+	if !found {
+		t.Error("it was not judged")
 	}
 }
