@@ -68,8 +68,13 @@ func (l Loss) String() string {
 	if isText && isOtherText && one != other && norm.NFC.String(one) == norm.NFC.String(other) {
 		text = fmt.Sprintf("%s: expected %+q, got %+q (Unicode normalised)", printable(l.Path), one, other)
 	}
-	if was, is := len(one), len(other); isText && isOtherText && was != is && shown(one) == shown(other) {
-		text += fmt.Sprintf(" (%d bytes, and not %d)", is, was)
+	if isText && isOtherText && one != other && shown(one) == shown(other) {
+		text += cutAway(one, other)
+	}
+	items, isList := l.Before.([]any)
+	others, isOtherList := l.After.([]any)
+	if was, is := len(items), len(others); isList && isOtherList && was != is && shown(items) == shown(others) {
+		text += fmt.Sprintf(" (%d items, and not %d)", is, was)
 	}
 	if sameItems(l.Before, l.After) {
 		text += ": the same items in another order"
@@ -86,6 +91,18 @@ func (l Loss) String() string {
 		text += MadeUpNote
 	}
 	return text
+}
+
+// cutAway says how texts differ that look the same once they are cut.
+func cutAway(one, other string) string {
+	if len(one) != len(other) {
+		return fmt.Sprintf(" (%d bytes, and not %d)", len(other), len(one))
+	}
+	at := 0
+	for one[at] == other[at] {
+		at++
+	}
+	return fmt.Sprintf(" (they differ from byte %d on)", at+1)
 }
 
 // MadeUpNote ends what is said of content that was made up.

@@ -223,3 +223,24 @@ func TestFractionsOfSeconds(t *testing.T) {
 		t.Errorf("%d times were generated, want 50 or more", times)
 	}
 }
+
+// TestLossesSayWhatIsCutAway has values that look the same as far as they are shown, and says how they differ all the same.
+func TestLossesSayWhatIsCutAway(t *testing.T) {
+	t.Parallel()
+	items := func(n int) (list []any) { return slices.Repeat([]any{strings.Repeat("A", 30)}, n) }
+	long := strings.Repeat("A", 200)
+	for _, test := range []struct {
+		before, after any
+		want          string
+	}{
+		{items(64), items(65), " (65 items, and not 64)"},
+		{long, long + "A", " (201 bytes, and not 200)"},
+		{long + "a", long + "b", " (they differ from byte 201 on)"},
+		{"a", "ab", `got "ab"`},
+		{items(1), items(2), `AAA"]`},
+	} {
+		if got := (Loss{Path: "spec.a", Before: test.before, After: test.after}).String(); !strings.HasSuffix(got, test.want) {
+			t.Errorf("it does not end with %q: %s", test.want, got)
+		}
+	}
+}
