@@ -17,8 +17,8 @@ import (
 func lossy(definitions int) *reports.Report {
 	r := &reports.Report{Webhook: &reports.Webhook{}}
 	for n := range definitions {
-		k := reports.Kind{Definition: fmt.Sprintf("kind%d.example.com", n), Group: "example.com", Kind: fmt.Sprintf("Kind%d", n),
-			Coverage: []reports.Coverage{{From: "v2", To: "v1", Fields: []reports.FieldCoverage{{Path: "spec.ports[*].name"}}}}}
+		k := reports.Kind{Definition: fmt.Sprintf("kind%d.example.com", n), Group: "example.com", Kind: fmt.Sprintf("Kind%d", n)}
+		k.Coverage = []reports.Coverage{{From: "v2", To: "v1", Fields: []reports.FieldCoverage{{Path: "spec.ports[*].name"}}}}
 		r.Webhook.Kinds = append(r.Webhook.Kinds, k)
 		add := func(id requirement.ID, v requirement.Verdict, reason string, findings ...reports.FieldFinding) {
 			r.Results = append(r.Results, reports.Result{
