@@ -35,6 +35,7 @@ func (t *targeting) usual(n *node, w way) {
 			t.add(rankEnum, "the value "+shown(value), w.fixing(n.path, value))
 		}
 	}
+	t.keyed(n, w)
 	for _, part := range n.knownParts() {
 		t.add(rankEnum, "the part "+shown(part), w.fixing(n.path, part))
 	}
@@ -55,6 +56,40 @@ func (n *node) wellKnown() []any {
 		}
 	}
 	return nil
+}
+
+// keyed adds the targets for maps with keys and texts that programs take for others. What they refuse is not held against them where the
+// style is Text.
+func (t *targeting) keyed(n *node, w way) {
+	if !n.isMap() || n.entries.shallow || t.g.places[n.entries.id].broken || t.g.places[n.entries.id].level > 0 {
+		return
+	}
+	for _, one := range []struct {
+		about string
+		style Style
+		maps  []map[string]any
+	}{
+		{"keys that differ only in case", Text, []map[string]any{{"Path": "One", "PATH": "Two"}}},
+		{"keys with a domain", Text, []map[string]any{{"nvidia.com/gpu": "One", "acme.dev/Team-A": "Two"}, {"nvidia.com/gpu": "2", "acme.dev/Team-A": "1"}, {"nvidia.com/gpu": int64(2), "acme.dev/Team-A": int64(1)}}},
+		{"words of YAML", Plain, []map[string]any{wordsOfYAML()}},
+	} {
+		for _, fields := range one.maps {
+			if n.acceptsFields(fields) {
+				t.add(rankSpecial, one.about, w.fixing(n.path, fields)).style = one.style
+				break
+			}
+		}
+	}
+}
+
+// acceptsFields reports whether a map may have so many entries, with these keys and values.
+func (n *node) acceptsFields(fields map[string]any) bool {
+	for key, value := range fields {
+		if slices.Contains(n.forbids, key) || len(n.entries.hints) > 0 || !n.entries.accepts(value) {
+			return false
+		}
+	}
+	return n.minFields <= int64(len(fields)) && int64(len(fields)) <= n.maxFields
 }
 
 // knownParts returns values of a type of Kubernetes that an object seems to be of.
@@ -104,14 +139,16 @@ func (t *targeting) together(n *node, w way) {
 		case p.enum != nil:
 			one.values = slices.Clone(place.full[:min(len(place.full), mostMembers)])
 		case p.kind == boolean:
-			one.values = []any{p.def != true}
+			if one.values = []any{p.def != true}; p.def == nil { // false may mean something else than nothing
+				one.values = append(one.values, false)
+			}
 		case p.kind == integer:
 			one.values = p.wellKnown()
 		}
 		if len(one.values) == 0 {
 			continue
 		}
-		several = several || len(one.values) > 1
+		several = several || len(one.values) > 1 && p.kind != boolean
 		if !p.required {
 			one.values = append(one.values, nil)
 		}
@@ -224,8 +261,12 @@ func (g *Generator) edges(bases []edge) []Single {
 			text := texts[(i+k)%len(texts)] // others at each, if not all are tried
 			object := base.Object.DeepCopy()
 			put(object.Object, fieldpath.Split(base.Path), base.text, text)
+			style := Text
+			if slices.Contains(plainWords(), text) {
+				style = Plain
+			}
 			if !g.schema.unsure || len(g.schema.Problems(object.Object)) == 0 {
-				singles = append(singles, Single{base.Path, "the text " + shown(text), Text, object})
+				singles = append(singles, Single{base.Path, "the text " + shown(text), style, object})
 			}
 		}
 	}
@@ -267,7 +308,7 @@ func (g *Generator) tellingAt(n *node) []string {
 	like := n.hints
 	switch sort := g.places[n.id].level - samplesSort - 1; {
 	case !n.isFree():
-		all = append(slices.Clone(formats()[plainFormat(n.format)]), all...)
+		all = slices.Concat(formats()[plainFormat(n.format)], zoned(), n.spaced(), all)
 	case sort >= len(sortsOfText()):
 		return nil
 	case sort >= 0:
@@ -289,7 +330,8 @@ func isLike(s string, others []string) bool {
 	})
 }
 
-// ownVersions gives an object labels and annotations that name its kind's versions, as tools that keep a copy or an owner do.
+// ownVersions gives an object labels and annotations that name its kind's versions, as tools that keep a copy or an owner do, and others
+// whose domain is below that of its group, which are not the webhook's.
 func (g *Generator) ownVersions(object *unstructured.Unstructured) {
 	labels, annotations := object.GetLabels(), object.GetAnnotations()
 	for _, version := range g.definition.Versions() {
@@ -297,6 +339,8 @@ func (g *Generator) ownVersions(object *unstructured.Unstructured) {
 		labels[own] = "used"
 		annotations["example.com/uses-"+version] = own
 	}
+	below := "console." + g.definition.CRD.Spec.Group + "/pinned"
+	labels[below], annotations[below] = "yes", "yes"
 	object.SetLabels(labels)
 	object.SetAnnotations(annotations)
 }

@@ -12,6 +12,8 @@ func TestFloor(t *testing.T) {
 	t.Parallel()
 	d := defined(t, widget(spec(`host: {type: string}, port: {type: integer}, tls: {type: boolean}, mode: {type: string, enum: [A, B, C]}, level: {type: string, enum: [U, V]},
 		args: {type: array, items: {type: string}}, files: {type: object, additionalProperties: {type: string}}, data: {type: string, format: byte}, page: {type: string, description: A URL.},
+		quantities: {type: object, additionalProperties: {x-kubernetes-int-or-string: true, pattern: '^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$'}}, at: {type: string, format: date-time},
+		contact: {type: string, pattern: '^[^<>]{1,40}$'}, author: {type: string, pattern: '^[^<>]{1,20} <[^@ ]+@[^>]+>$'},
 		limit: {type: integer, nullable: true}, part: {type: object, nullable: true, properties: {note: {type: string, nullable: true}}},
 		tolerations: {type: array, items: {type: object, properties: {key: {type: string}, operator: {type: string}, value: {type: string}, effect: {type: string}, tolerationSeconds: {type: integer}}}},
 		expressions: {type: array, items: {type: object, required: [key, operator], properties: {key: {type: string}, operator: {type: string}, values: {type: array, items: {type: string}}}}}`)))
@@ -31,8 +33,25 @@ func TestFloor(t *testing.T) {
 		wanted[path+" is longer than 64 KiB"] = func(value any) bool { text, _ := value.(string); return len(text) > 1<<16 }
 	}
 	wanted["spec.args has 257 items"] = func(value any) bool { list, _ := value.([]any); return len(list) == 257 }
-	is("spec.port", int64(443))
-	is("spec.port", int64(80))
+	for _, path := range []string{"spec.host", "spec.args[*]", "spec.files.<key>"} {
+		for _, word := range []string{"yes", "no", "on", "off", "true", "false", "null", "~", "0x10", "1e3"} {
+			is(path, word)
+		}
+		is(path, "two  spaces")
+	}
+	has := func(path, what string, keys ...string) {
+		wanted[path+" has "+what] = func(value any) bool {
+			fields, _ := value.(map[string]any)
+			return !slices.ContainsFunc(keys, func(key string) bool { return fields[key] == nil })
+		}
+	}
+	has("spec.files", "keys that differ only in case", "Path", "PATH")
+	has("spec.files", "keys with a domain", "nvidia.com/gpu", "acme.dev/Team-A")
+	has("spec.quantities", "keys with a domain", "nvidia.com/gpu", "acme.dev/Team-A")
+	is("spec.at", "2026-03-01T01:00:00+02:00")
+	for _, path := range []string{"spec.contact", "spec.author"} {
+		wanted[path+" has several spaces"] = func(value any) bool { text, _ := value.(string); return strings.Contains(text, "  ") }
+	}
 	is("spec.data", "Pj4+Pz8/")
 	wanted["spec.page has percent-encoding"] = func(value any) bool { text, _ := value.(string); return strings.Contains(text, "%2F") }
 	is("spec.limit", nil)
@@ -53,8 +72,8 @@ func TestFloor(t *testing.T) {
 			}
 		}
 	}
-	for _, port := range []any{int64(443), int64(80)} {
-		for _, tls := range []any{true, nil} {
+	for _, port := range []any{int64(443), int64(80), int64(22)} {
+		for _, tls := range []any{true, false, nil} {
 			wanted[fmt.Sprintf("spec: %v with %v", port, tls)] = func(value any) bool {
 				fields, _ := value.(map[string]any)
 				return fields["port"] == port && fields["tls"] == tls

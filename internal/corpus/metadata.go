@@ -97,6 +97,7 @@ func busy(object *unstructured.Unstructured, number int) {
 	labels, annotations := object.GetLabels(), object.GetAnnotations()
 	labels["example.com/pinned"] = "" // selectors ask for the key
 	labels["app.kubernetes.io/part-of"] = "Team_A.Billing"
+	labels["acme.dev/Team-A"], annotations["acme.dev/Team-A"] = "Billing", "Billing"
 	annotations["example.com/empty"] = ""
 	annotations["owner"] = "Ada Lovelace <ada@example.com>"
 	annotations["example.com/runbook"] = strings.Repeat("Look at the logs first. ", 50)

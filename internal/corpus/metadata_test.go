@@ -76,7 +76,7 @@ func TestMetadataVaries(t *testing.T) {
 }
 
 // TestMetadataOfControllers wants what webhooks lose that rebuild metadata: flags that are false, several owners and finalizers, large numbers, and
-// objects that are being deleted, which must have finalizers.
+// objects that are being deleted, which must have finalizers; and keys of users that look like others.
 func TestMetadataOfControllers(t *testing.T) {
 	t.Parallel()
 	seen := map[string]int{}
@@ -99,6 +99,14 @@ func TestMetadataOfControllers(t *testing.T) {
 		if o.GetGeneration() > 1<<31 {
 			seen["large generation"]++
 		}
+		for what, meta := range map[string]map[string]string{"label": o.GetLabels(), "annotation": o.GetAnnotations()} {
+			if meta["acme.dev/Team-A"] != "" {
+				seen[what+" with capitals"]++
+			}
+			if meta["console."+o.GroupVersionKind().Group+"/pinned"] != "" {
+				seen[what+" below the group"]++
+			}
+		}
 		if len(o.GetFinalizers()) > 2 {
 			seen["several finalizers"]++
 		}
@@ -109,7 +117,7 @@ func TestMetadataOfControllers(t *testing.T) {
 			}
 		}
 	}
-	for _, what := range []string{"controller", "no controller", "blocks true", "blocks false", "large generation", "several finalizers", "deleted"} {
+	for _, what := range []string{"controller", "no controller", "blocks true", "blocks false", "large generation", "several finalizers", "deleted", "label with capitals", "annotation with capitals", "label below the group", "annotation below the group"} {
 		if seen[what] < 3 {
 			t.Errorf("%s: %d of 50", what, seen[what])
 		}

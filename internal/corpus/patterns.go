@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -134,4 +135,40 @@ func usualOf(ranges []rune) []string {
 		}
 	}
 	return few[:1]
+}
+
+// spaced returns strings that the patterns match with two spaces wherever these allow them.
+func (n *node) spaced() []string {
+	var all []string
+	for _, pattern := range n.patterns {
+		if expression, err := syntax.Parse(pattern.String(), syntax.Perl); err == nil && space(expression) {
+			all = append(all, through(expression)...)
+		}
+	}
+	return slices.DeleteFunc(all, func(s string) bool { return !strings.Contains(s, " ") })
+}
+
+// space puts words with spaces between them in place of what repeats characters, if a space may be among them. It is false if there is none.
+func space(e *syntax.Regexp) bool {
+	least, most := e.Min, e.Max
+	switch e.Op {
+	case syntax.OpPlus:
+		least, most = 1, -1
+	case syntax.OpStar:
+		least, most = 0, -1
+	case syntax.OpRepeat:
+	default:
+		spaced := false
+		for _, sub := range e.Sub {
+			spaced = space(sub) || spaced
+		}
+		return spaced
+	}
+	const words = "a  b c"
+	class, err := regexp.Compile(`^(?:` + e.Sub[0].String() + `)$`)
+	if err != nil || most >= 0 && most < len(words) || !class.MatchString("a") || !class.MatchString("b") || !class.MatchString(" ") {
+		return space(e.Sub[0])
+	}
+	*e = syntax.Regexp{Op: syntax.OpLiteral, Rune: []rune(words + strings.Repeat("c", max(0, least-len(words))))}
+	return true
 }

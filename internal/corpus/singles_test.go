@@ -65,7 +65,7 @@ func TestSingles(t *testing.T) {
 			t.Errorf("the size is %v", size)
 		}
 	}
-	if texts != 4 { // an integer and a string, and 443 and 80
+	if texts != 5 { // an integer and a string, and 443, 80 and 22
 		t.Errorf("the port is in %d", texts)
 	}
 	if again := d.Generator("v1", 1, nil).Singles(); !reflect.DeepEqual(again, singles) {

@@ -36,8 +36,22 @@ func times() []string {
 	return []string{"2019-09-04T14:03:02Z", "2024-02-29T23:59:59Z", "1999-12-31T00:00:00Z", "2038-01-19T03:14:08Z"}
 }
 
-// zoned are times at an offset, which may be written in another zone but stay the same instants.
-func zoned() []string { return []string{"2024-02-29T23:59:59+05:30", "2019-09-04T14:03:02-08:00"} }
+// zoned are times at an offset, which may be written in another zone but stay the same instants. Most are on another day in UTC.
+func zoned() []string {
+	return []string{"2026-03-01T01:00:00+02:00", "2019-12-31T20:03:02-08:00", "2024-02-29T23:59:59+05:30"}
+}
+
+// plainWords are texts that YAML reads as something else unless they are quoted, and that users write.
+func plainWords() []string { return []string{"yes", "no", "on", "off", "true", "false", "null"} }
+
+// wordsOfYAML has these words and numbers that only YAML reads as such, by keys that may be anywhere.
+func wordsOfYAML() map[string]any {
+	fields := map[string]any{}
+	for i, word := range append(plainWords(), "0x10", "1e3") {
+		fields[words()[i]] = word
+	}
+	return fields
+}
 
 // usual returns strings of the shapes that patterns are written for.
 func usual() []string {
@@ -70,12 +84,15 @@ func separators() []string {
 }
 
 // telling are texts that do not survive in programs which take text apart and put it together again in another way: words for a shell,
-// percent-encoding, addresses and images with more colons than one, and each separator at the beginning, twice in the middle and at the end.
+// percent-encoding, addresses and images with more colons than one, several spaces, what YAML reads as another type, and each separator at
+// the beginning, twice in the middle and at the end.
 func telling() []string {
 	all := []string{
 		`one 'two three' "four five" six\ seven`, "a%2Fb%20c%25d+e%26f", "https://me%40here:p%3Aw@[2001:db8::17]:8443/a%2Fb%20c//d/?q=1%262+3&r=%25#x/y",
 		"2001:db8::17", "[2001:db8::17]:8443", "example.com:443", "http://example.com:80/", "registry.example.com:5000/team/app:latest",
+		"Video Core Team <a@b>", "two  spaces", "~", "0x10", "1e3",
 	}
+	all = append(all, plainWords()...)
 	for _, one := range separators() {
 		all = append(all, one+"a"+one+one+"b"+one)
 	}
@@ -86,7 +103,7 @@ func telling() []string {
 // and fields may have more before them.
 func wellKnown() map[string][]any {
 	return map[string][]any{
-		"port": {int64(443), int64(80)}, "tag": {"latest"}, "path": {"/"}, "namespace": {"default"}, "host": {"localhost"}, "address": {"localhost"},
+		"port": {int64(443), int64(80), int64(22)}, "tag": {"latest"}, "path": {"/"}, "namespace": {"default"}, "host": {"localhost"}, "address": {"localhost"},
 		"protocol": {"TCP"}, "scheme": {"https"}, "image": {"nginx", "nginx:latest"},
 	}
 }
