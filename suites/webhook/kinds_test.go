@@ -2,11 +2,14 @@ package webhook
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
@@ -58,6 +61,9 @@ spec:
                   matchExpressions: {type: array, items: {type: object, required: [key, operator], properties: {key: {type: string}, operator: {type: string}, values: {type: array, items: {type: string}}}}}
               tolerations: {type: array, items: {type: object, properties: {key: {type: string}, operator: {type: string}, value: {type: string}, effect: {type: string}, tolerationSeconds: {type: integer, format: int64}}}}
               template: {type: object, x-kubernetes-preserve-unknown-fields: true, description: The template of the pods.}
+              requests: {type: object, additionalProperties: {x-kubernetes-int-or-string: true, pattern: '^[0-9]+(\.[0-9]+)?(m|[KMGT]i?)?$'}}
+              since: {type: string, format: date-time}
+              contact: {type: string, pattern: '^[^\x00-\x1f]{1,60}$'}
               kept: {type: string}
   - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: *schema}}
 `
@@ -107,6 +113,7 @@ spec:
                   note: {type: string, nullable: true}
                   quota: {type: object, nullable: true, properties: {limit: {type: integer}}}
               files: {type: object, additionalProperties: {type: string}}
+              nodes: {type: array, items: {type: object, properties: {requests: {type: object, additionalProperties: {x-kubernetes-int-or-string: true, pattern: '^[0-9]+(\.[0-9]+)?(m|[KMGT]i?)?$'}}, since: {type: string, format: date-time}, contact: {type: string, pattern: '^[^<>]{1,40}$'}}}}
               kept: {type: object, properties: {text: {type: string}}}
               podSelector:
                 type: object
@@ -271,11 +278,14 @@ func kindsOfBugs() map[string]func(from, to string, object map[string]any) {
 			}
 			fields["args"] = words
 		})),
-		"the host ends at the first colon": forth(texts(func(s string) string { host, _, _ := strings.Cut(s, ":"); return host }, "host")),
-		"port 443 is left out with TLS":    forth(wellKnownPort("443", true)),
-		"port 80 is left out without TLS":  forth(wellKnownPort("80", false)),
-		"the tag latest is left out":       forth(without("tag", func(v any) bool { return v == "latest" })),
-		"the path / is left out":           forth(without("path", func(v any) bool { return v == "/" })),
+		"the host ends at the first colon":     forth(texts(func(s string) string { host, _, _ := strings.Cut(s, ":"); return host }, "host")),
+		"port 443 is left out with TLS":        forth(wellKnownPort("443", true)),
+		"port 80 is left out without TLS":      forth(wellKnownPort("80", false)),
+		"port 443 is left out if TLS is false": forth(contraryPort("443", false)),
+		"port 80 is left out with TLS":         forth(contraryPort("80", true)),
+		"port 22 is left out":                  forth(without("port", func(v any) bool { return v == json.Number("22") })),
+		"the tag latest is left out":           forth(without("tag", func(v any) bool { return v == "latest" })),
+		"the path / is left out":               forth(without("path", func(v any) bool { return v == "/" })),
 		"an image ends at the first colon": forth(texts(func(s string) string {
 			name, _, _ := strings.Cut(s, ":")
 			return name
@@ -384,6 +394,7 @@ func kindsOfBugs() map[string]func(from, to string, object map[string]any) {
 			}
 		},
 	}
+	maps.Copy(all, confusions(forth))
 	field := map[string]string{"null becomes 0": "limit", "null becomes an empty text": "note", "null becomes an object of zeros": "quota"}
 	for name, to := range map[string]any{"null becomes 0": json.Number("0"), "null becomes an empty text": "", "null becomes an object of zeros": map[string]any{"limit": json.Number("0")}} {
 		all[name] = forth(inSpec(func(key string, value any) (any, bool) {
@@ -399,6 +410,81 @@ func kindsOfBugs() map[string]func(from, to string, object map[string]any) {
 		all["a double "+separator+" becomes one"] = forth(texts(func(s string) string { return strings.ReplaceAll(s, separator+separator, separator) }))
 	}
 	return all
+}
+
+// confusions are mutations of what converters take for something else.
+func confusions(forth func(func(map[string]any)) func(_, to string, object map[string]any)) map[string]func(from, to string, object map[string]any) {
+	keysOf := func(name string, change func(map[string]any)) func(_, to string, object map[string]any) {
+		return forth(inSpec(func(key string, value any) (any, bool) {
+			if fields, is := value.(map[string]any); is && key == name {
+				change(fields)
+			}
+			return value, true
+		}))
+	}
+	all := map[string]func(from, to string, object map[string]any){
+		"keys of files that differ in case are one": keysOf("files", func(files map[string]any) {
+			seen := map[string]bool{}
+			for _, key := range slices.Sorted(maps.Keys(files)) {
+				if folded := strings.ToLower(key); seen[folded] {
+					delete(files, key)
+				} else {
+					seen[folded] = true
+				}
+			}
+		}),
+		"requests lose keys with a domain": keysOf("requests", func(requests map[string]any) {
+			maps.DeleteFunc(requests, func(key string, _ any) bool { return strings.Contains(key, "/") })
+		}),
+		"a time becomes its day in UTC, at the hour it had": forth(texts(func(s string) string {
+			at, err := time.Parse(time.RFC3339, s)
+			if err != nil {
+				return s
+			}
+			return at.UTC().Format(time.DateOnly) + at.Format("T15:04:05Z07:00")
+		}, "since")),
+		"a contact ends at the first space":   forth(texts(func(s string) string { first, _, _ := strings.Cut(s, " "); return first }, "contact")),
+		"several spaces in a contact are one": forth(texts(func(s string) string { return strings.Join(strings.Fields(s), " ") }, "contact")),
+		"keys of labels are in lower case": func(_, _ string, object map[string]any) {
+			labels := metadataOf(object, "labels")
+			for _, key := range slices.Sorted(maps.Keys(labels)) {
+				if lower := strings.ToLower(key); lower != key {
+					labels[lower] = labels[key]
+					delete(labels, key)
+				}
+			}
+		},
+		"annotations below the group are dropped": func(_, _ string, object map[string]any) {
+			group, _, _ := strings.Cut(object["apiVersion"].(string), "/")
+			maps.DeleteFunc(metadataOf(object, "annotations"), func(key string, _ any) bool { return strings.Contains(key, "."+group+"/") })
+		},
+	}
+	for word, read := range map[string]string{"yes": "true", "null": "", "~": "", "0x10": "16"} {
+		reads := func(s string) string {
+			if s == word {
+				return read
+			}
+			return s
+		}
+		all["the host "+word+" is read as YAML"] = forth(texts(reads, "host"))
+	}
+	all["values of files are read as YAML"] = keysOf("files", func(files map[string]any) {
+		for key, value := range files {
+			if value == "yes" || value == "on" {
+				files[key] = "true"
+			}
+		}
+	})
+	return all
+}
+
+// contraryPort drops a port where TLS says outright that it is for something else.
+func contraryPort(port string, tls bool) func(map[string]any) {
+	return parts(func(fields map[string]any) {
+		if number, is := fields["port"].(json.Number); is && number.String() == port && fields["tls"] == tls {
+			delete(fields, "port")
+		}
+	})
 }
 
 // wellKnownPort drops a port that goes without saying, with or without TLS.
@@ -464,11 +550,12 @@ func kinds(t *testing.T, seeds int64) {
 					crd = lacking(t, crd)
 				}
 				bug, isRight := bugs[name], strings.HasPrefix(name, "nothing")
+				needsAll := isRight || strings.HasSuffix(name, "an annotation") || strings.HasSuffix(name, "is false")
 				subject := served{handler: stranger{converts: func(from, to string, object map[string]any) string { bug(from, to, object); return "" }}}.of(t, crd)
 				subject.Objects = 12
 				for seed := range seeds {
 					var found []requirement.ID
-					for _, r := range aboutValues(t, subject, seed+1, isRight || strings.HasSuffix(name, "an annotation")) {
+					for _, r := range aboutValues(t, subject, seed+1, needsAll) {
 						if r.Verdict != requirement.Passed && r.Verdict != requirement.NotApplicable {
 							found = append(found, r.Requirement)
 							t.Logf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
@@ -520,4 +607,43 @@ func aboutValues(t *testing.T, subject *suites.Subject, seed int64, all bool) []
 		t.Fatal(err)
 	}
 	return outcome.Results
+}
+
+// TestValidationOfLargeIntegers has a webhook write integers as text by way of floating point, so that only large ones are against the pattern.
+func TestValidationOfLargeIntegers(t *testing.T) {
+	t.Parallel()
+	definition := strings.Replace(numbers(`{spec: {type: object, properties: {id: {type: integer, format: int64}}}}`), "schema: *schema}",
+		`schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {id: {type: string, pattern: '^-?[0-9]+$'}}}}}}}`, 1)
+	for want, write := range map[requirement.Verdict]func(json.Number) string{
+		requirement.Passed: json.Number.String,
+		requirement.Tolerated: func(n json.Number) string {
+			float, _ := n.Float64()
+			return fmt.Sprint(float)
+		},
+	} {
+		converts := func(_, _ string, object map[string]any) string {
+			switch id := specOf(object)["id"].(type) {
+			case json.Number:
+				object["spec"] = map[string]any{"id": write(id)}
+			case string:
+				float, err := strconv.ParseFloat(id, 64)
+				if err != nil {
+					return err.Error()
+				}
+				object["spec"] = map[string]any{"id": int64(float)}
+				if exact, err := strconv.ParseInt(id, 10, 64); err == nil {
+					object["spec"] = map[string]any{"id": exact}
+				}
+			}
+			return ""
+		}
+		for seed := range int64(3) {
+			subject := served{handler: stranger{converts: converts}}.of(t, definition)
+			for _, r := range selected(t, subject, seed+1, requirement.WebhookConversionValidation) {
+				if r.Verdict != want || want == requirement.Tolerated && !strings.Contains(r.Reason, "e+18") {
+					t.Errorf("seed %d: %s is %s, want %s: %s", seed+1, r.Requirement, r.Verdict, want, r.Reason)
+				}
+			}
+		}
+	}
 }

@@ -368,7 +368,10 @@ func hasNull(value any) bool {
 // valid is the property of converted objects to have none of some kinds of problems. API servers check none of them on reads.
 // What is against the limits of a field can be read all the same, and so can null.
 func (p *prober) valid(sorts ...corpus.ProblemSort) property {
-	return property{objects: p.each, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	large := func(ctx context.Context, version string) []*unstructured.Unstructured {
+		return slices.Concat(p.each(ctx, version), p.singles(ctx, version, corpus.Integers))
+	}
+	return property{objects: large, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		schema := p.schemaOf(pair.To)
 		var findings []finding
 		for i, o := range p.forth(ctx, pair, objects) {
