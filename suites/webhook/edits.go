@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
@@ -36,6 +37,25 @@ type edit struct {
 	path   string                     // the place
 }
 
+// edited is an edit as API servers store it: another resourceVersion, and the next generation unless what changed is metadata, or status
+// where that is a subresource. By these a webhook may know that what it keeps in annotations is out of date.
+func (p *prober) edited(version string, read, written *unstructured.Unstructured, origin int, path string) edit {
+	field := fieldpath.Split(path)[0].Key
+	if field != "metadata" && (field != "status" || !p.hasStatus(version)) {
+		written.SetGeneration(read.GetGeneration() + 1)
+	}
+	written.SetResourceVersion(read.GetResourceVersion() + "0")
+	return edit{read, written, origin, path}
+}
+
+// hasStatus reports whether status is a subresource of a version.
+func (p *prober) hasStatus(version string) bool {
+	d := p.env.Subject.Corpus.Definition
+	return d != nil && slices.ContainsFunc(d.CRD.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return v.Name == version && v.Subresources != nil && v.Subresources.Status != nil
+	})
+}
+
 // edits is the property of objects to keep what a client changes at the other version. An object at the second version of
 // the pair comes from the first, as it does for a client, is changed in one field, loses it or gets one, and goes back and forth.
 func (p *prober) edits() property {
@@ -47,7 +67,7 @@ func (p *prober) edits() property {
 		}
 		samples := len(p.env.Subject.Corpus.Objects(pair.From)) // which come first, and take no place away from what was generated
 		triedLate := map[string]int{}
-		triedOf := map[bool]map[string]int{true: {}, false: {}}
+		triedOf := map[[2]bool]map[string]int{} // of samples and others, with notes and without
 		var changes, removals, settings, late []edit
 		trips := p.roundTrip(ctx, pair, objects)
 		for i, t := range trips {
@@ -59,11 +79,15 @@ func (p *prober) edits() property {
 				late = append(late, p.lateRemovals(pair, i, corpus.Restored(objects[i], t.back.object), triedLate)...)
 			}
 			beside := ""
-			tried, nth := triedOf[i < samples], i
+			noted, nth := len(converted.GetAnnotations()) > len(objects[i].GetAnnotations()), i
+			of := [2]bool{i < samples, noted}
+			if triedOf[of] == nil {
+				triedOf[of] = map[string]int{}
+			}
+			tried := triedOf[of]
 			if i >= samples {
 				nth -= samples
 			}
-			noted := len(converted.GetAnnotations()) > len(objects[i].GetAnnotations())
 			some := 0
 			switch {
 			case nth < editedObjects:
@@ -125,6 +149,9 @@ func (p *prober) undone(ctx context.Context, pair corpus.Pair, objects []*unstru
 			f := finding{e.origin, there(other), p.schemaOf(other.From).Place(l.Path), l.String(), partOf(l), t.back.x, p.effectOf(other.From, l)}
 			if usual[f.place()] || !p.losesAlone(ctx, other, e.object, &f) {
 				continue // it is lost without any change too, or because of the others in the request
+			}
+			if bare := f; l.Before == false && p.losesAlone(ctx, other, withoutNotes(e.object, objects[e.origin]), &bare) {
+				continue // no annotation is why, and webhook.conversion.zero-values says so
 			}
 			f.trip = fmt.Sprintf("%s, changed there -> %s -> %s", pair, pair.From, pair.To)
 			findings = append(findings, f)
@@ -265,7 +292,7 @@ func items(object *unstructured.Unstructured) int {
 }
 
 // changes returns edits of an object that give one leaf the value that some other object has there, or else one like its own. Each place is
-// changed once, and places in lists once more if there are items that the version does not show.
+// changed once, a boolean from either value, and places in lists once more if there are items that the version does not show.
 func (p *prober) changes(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, most int, tried map[string]int, hides bool) []edit {
 	var edits []edit
 	schema := p.schemaOf(version)
@@ -275,13 +302,16 @@ func (p *prober) changes(version string, origin int, object *unstructured.Unstru
 		if _, inItem := itemOf(path); inItem && hides {
 			place += " beside others"
 		}
+		if value, _ := corpus.Value(object.Object, path); value == true || value == false {
+			place += fmt.Sprint(" from ", value)
+		}
 		if tried[place] >= editTries || len(edits) == most || !corpus.MaySolve(problems, path) {
 			continue
 		}
 		tried[place]++
 		if variant := changed(schema, object, others, path); variant != nil {
 			tried[place] = editTries
-			edits = append(edits, edit{object, variant, origin, path})
+			edits = append(edits, p.edited(version, object, variant, origin, path))
 		}
 	}
 	return edits
@@ -294,7 +324,11 @@ func changed(schema *corpus.Schema, object *unstructured.Unstructured, others []
 			return variant
 		}
 	}
-	for _, variant := range schema.Altered(object, path) {
+	variants := schema.Altered(object, path)
+	if value, _ := corpus.Value(object.Object, path); value == true {
+		variants = append(variants, corpus.With(object, path, false))
+	}
+	for _, variant := range variants {
 		if len(schema.Problems(variant.Object)) == 0 {
 			return variant
 		}
@@ -318,7 +352,7 @@ func (p *prober) lateRemovals(pair corpus.Pair, origin int, object *unstructured
 		schema.Prepare(variant.Object)
 		if _, isDefault := corpus.Value(variant.Object, path); !isDefault && len(schema.Problems(variant.Object)) == 0 {
 			tried[place] = editTries
-			edits = append(edits, edit{object, variant, origin, path})
+			edits = append(edits, p.edited(pair.From, object, variant, origin, path))
 		}
 	}
 	return edits
@@ -340,7 +374,7 @@ func (p *prober) removals(version string, origin int, object *unstructured.Unstr
 		schema.Prepare(variant.Object)
 		if _, isDefault := corpus.Value(variant.Object, path); !isDefault && len(schema.Problems(variant.Object)) == 0 {
 			tried[place] = editTries
-			edits = append(edits, edit{object, variant, origin, path})
+			edits = append(edits, p.edited(version, object, variant, origin, path))
 		}
 	}
 	return edits

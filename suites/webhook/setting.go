@@ -27,7 +27,7 @@ func (p *prober) settings(version string, origin int, object *unstructured.Unstr
 			value, _ := corpus.Value(other.Object, path)
 			if variant := corpus.With(object, path, value); !corpus.IsEmpty(value) && len(schema.Problems(variant.Object)) == 0 {
 				tried[place] = editTries
-				edits = append(edits, edit{object, variant, origin, path})
+				edits = append(edits, p.edited(version, object, variant, origin, path))
 			}
 		}
 	}

@@ -1,0 +1,102 @@
+package webhook
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// valves have a state at v1 where v1alpha1 only says whether they are paused.
+const valves = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: valves.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: valves, kind: Valve}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {STATUS}
+    schema: {openAPIV3Schema: {type: object, properties: {PART: {type: object, properties: {state: {type: string, enum: [Running, Draining, Stopped]}, unit: {type: string}}}}}}
+  - name: v1alpha1
+    served: true
+    storage: false
+    subresources: {STATUS}
+    schema: {openAPIV3Schema: {type: object, properties: {PART: {type: object, properties: {paused: {type: boolean}, unit: {type: string}}}}}}
+`
+
+// valve converts valves. It keeps the state in an annotation if keeps says so, and restores it if restores does.
+func valve(part string, keeps func(state string) bool, restores func(state string, paused, current bool) bool) stranger {
+	const key = "example.com/state"
+	return stranger{converts: func(from, to string, object map[string]any) string {
+		notes, fields := metadataOf(object, "annotations"), map[string]any{}
+		if of, is := object[part].(map[string]any); is {
+			fields = of
+		}
+		generation := fmt.Sprint(object["metadata"].(map[string]any)["generation"])
+		switch {
+		case from == "v1" && to == "v1alpha1":
+			if state, is := fields["state"].(string); is {
+				fields["paused"] = state != "Running"
+				if keeps(state) {
+					notes[key] = state + " " + generation
+				}
+			}
+			delete(fields, "state")
+		case from == "v1alpha1" && to == "v1":
+			paused, is := fields["paused"].(bool)
+			if is {
+				fields["state"] = map[bool]string{true: "Stopped", false: "Running"}[paused]
+			}
+			note, _ := notes[key].(string)
+			if state, at, noted := strings.Cut(note, " "); is && noted && restores(state, paused, at == generation) {
+				fields["state"] = state
+			}
+			delete(fields, "paused")
+			delete(notes, key)
+		}
+		return ""
+	}}
+}
+
+// TestEditsRaiseGeneration has webhooks restore from an annotation, which is lawful while metadata.generation says that nothing was edited.
+// With the status subresource it does not say that of the status.
+func TestEditsRaiseGeneration(t *testing.T) {
+	t.Parallel()
+	always := func(string) bool { return true }
+	whileCurrent := func(_ string, _, current bool) bool { return current }
+	for name, test := range map[string]struct {
+		part, status string
+		keeps        func(state string) bool
+		restores     func(state string, paused, current bool) bool
+		want         requirement.Verdict
+	}{
+		"while the generation is the same":      {"spec", "", always, whileCurrent, requirement.Passed},
+		"while it is, with a status":            {"spec", "status: {}", always, whileCurrent, requirement.Passed},
+		"a status without the subresource":      {"status", "", always, whileCurrent, requirement.Passed},
+		"a status with the subresource":         {"status", "status: {}", always, whileCurrent, requirement.Failed},
+		"always":                                {"spec", "", always, func(string, bool, bool) bool { return true }, requirement.Failed},
+		"always, for some":                      {"spec", "", func(state string) bool { return state == "Draining" }, func(string, bool, bool) bool { return true }, requirement.Failed},
+		"when a pause is over":                  {"spec", "", always, func(state string, paused, _ bool) bool { return paused == (state != "Running") || !paused }, requirement.Failed},
+		"when a pause begins":                   {"spec", "", always, func(state string, paused, _ bool) bool { return paused == (state != "Running") || paused }, requirement.Failed},
+		"while what v1alpha1 shows is the same": {"spec", "", always, func(state string, paused, _ bool) bool { return paused == (state != "Running") }, requirement.Passed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			subject := served{handler: valve(test.part, test.keeps, test.restores)}.of(t, strings.NewReplacer("PART", test.part, "STATUS", test.status).Replace(valves))
+			subject.Objects = 12
+			for seed := range int64(3) {
+				for _, r := range selected(t, subject, seed+1, requirement.WebhookConversionEdits) {
+					if r.Verdict != test.want || r.Verdict == requirement.Failed && !strings.Contains(r.Reason, test.part+".paused") {
+						t.Errorf("seed %d: %s is %s, want %s: %s", seed+1, r.Requirement, r.Verdict, test.want, r.Reason)
+					}
+				}
+			}
+		})
+	}
+}
