@@ -18,8 +18,8 @@ const (
 	Partial Outcome = "Partial"
 	// NonConformant means that something failed.
 	NonConformant Outcome = "NonConformant"
-	// Unjudged means that crdconform could not judge, that nothing that was to be judged is applicable, or that fewer fields were
-	// exercised than the minimum that was set.
+	// Unjudged means that crdconform could not judge, that nothing that was to be judged is applicable, be it for one definition, or
+	// that fewer fields were exercised than the minimum that was set.
 	Unjudged Outcome = "Unjudged"
 	// Interrupted means that the run was stopped.
 	Interrupted Outcome = "Interrupted"

@@ -46,7 +46,7 @@ func outcomeOf(r *reports.Report) reports.Outcome {
 	failed := r.Counts[requirement.Failed] > 0 || r.Strict && r.Counts[requirement.Tolerated] > 0 ||
 		failing(r.Load) || len(missedTargets(r.Load)) > 0 || unreached(r.Load) || len(regressed(r.Load)) > 0
 	errored := r.Error != "" || r.Counts[requirement.Errored] > 0 || r.Counts[requirement.Unknown] > 0 ||
-		voidLoad(r.Load) != "" || cutShort(r.Load) != "" || len(incomparable(r.Load)) > 0 || unmeasured(r.Load) != "" || len(r.Results) == 0 && unloaded(r.Load) || idle(r) || uncovered(r) != ""
+		voidLoad(r.Load) != "" || cutShort(r.Load) != "" || len(incomparable(r.Load)) > 0 || unmeasured(r.Load) != "" || len(r.Results) == 0 && unloaded(r.Load) || idle(r) != nil || uncovered(r) != ""
 	switch {
 	case r.Interrupted:
 		return reports.Interrupted
@@ -62,32 +62,49 @@ func outcomeOf(r *reports.Report) reports.Outcome {
 	return reports.Conformant
 }
 
-// idle reports whether nothing was judged, because no requirement is applicable and no load was measured. Requirements that do not
-// hold for the minor of an API server do count as an answer, which a matrix of several minors shows.
-func idle(r *reports.Report) bool {
+// idle returns results that say nothing, because no requirement is applicable and no load was measured: all there are, or all of one
+// definition, which those of others do not stand in for. Requirements that do not hold for the minor of an API server do count as an
+// answer, which a matrix of several minors shows.
+func idle(r *reports.Report) []reports.Result {
+	if !unloaded(r.Load) {
+		return nil
+	}
 	minor := minorOf(r)
 	judged := func(result reports.Result) bool { return result.Verdict != requirement.NotApplicable }
-	bound := func(result reports.Result) bool { return boundOf(result, minor) != "" }
-	return len(r.Results) > 0 && unloaded(r.Load) && !slices.ContainsFunc(r.Results, judged) &&
-		slices.ContainsFunc(r.Results, func(result reports.Result) bool { return !bound(result) })
+	open := func(result reports.Result) bool { return boundOf(result, minor) == "" }
+	if !slices.ContainsFunc(r.Results, judged) && slices.ContainsFunc(r.Results, open) {
+		return r.Results
+	}
+	for _, subject := range Subjects(r) {
+		of := slices.DeleteFunc(slices.Clone(r.Results), func(result reports.Result) bool { return result.Subject != subject })
+		isOpen := slices.ContainsFunc(of, func(result reports.Result) bool { return open(result) && !result.Immaterial })
+		if subject != "" && isOpen && !slices.ContainsFunc(of, judged) {
+			return of
+		}
+	}
+	return nil
 }
 
-// idleness says why nothing is applicable: the most frequent reason.
-func idleness(r *reports.Report) string {
+// idleness says why none of some results is applicable: the most frequent reason.
+func idleness(r *reports.Report, results []reports.Result) string {
 	times, most := map[string]int{}, ""
-	for _, result := range r.Results {
+	for _, result := range results {
 		times[Brief(result)]++
 	}
-	for _, result := range r.Results { // of several the first
+	for _, result := range results { // of several the first
 		if why := Brief(result); times[why] > times[most] {
 			most = why
 		}
 	}
-	text := fmt.Sprintf("none of %s is applicable", requirements(r, len(r.Results)))
+	all := requirements(r, len(results))
+	if len(results) < len(r.Results) {
+		all = fmt.Sprintf("%s for %s", visible.Count(len(results), "requirement", ""), results[0].Subject)
+	}
+	text := fmt.Sprintf("none of %s is applicable", all)
 	if len(r.Results) == 1 {
 		text = "the only requirement is not applicable"
 	}
-	if n := times[most]; n < len(r.Results) {
+	if n := times[most]; n < len(results) {
 		text += fmt.Sprintf(", %d because", n)
 	}
 	return joined(text, ": ", most)
@@ -207,8 +224,8 @@ func unjudgedHeadline(r *reports.Report) string {
 	if text := uncovered(r); text != "" {
 		return "Could not judge all of it: " + text
 	}
-	if idle(r) {
-		return "Could not judge: " + idleness(r)
+	if results := idle(r); results != nil {
+		return "Could not judge: " + idleness(r, results)
 	}
 	return "Could not judge: there was nothing to judge"
 }

@@ -158,7 +158,7 @@ func suitesOf(r *reports.Report) []testsuite {
 	if r.Changes != nil {
 		suites = append(suites, changesSuite(r.Changes))
 	}
-	if r.Error != "" || r.Outcome == reports.Interrupted || len(suites) == 0 || idle(r) {
+	if r.Error != "" || r.Outcome == reports.Interrupted || len(suites) == 0 || r.Outcome == reports.Unjudged && idle(r) != nil {
 		suites = append(suites, runSuite(r))
 	}
 	return suites

@@ -19,11 +19,12 @@ func TestLeftOpen(t *testing.T) {
 		want   string
 	}{
 		"several": {reports.Report{Results: []reports.Result{
-			passed, result("webhook.second", "a", requirement.NotApplicable), result("webhook.second", "b", requirement.NotApplicable), result("webhook.third", "a", requirement.NotApplicable),
-		}}, "Conforms, not fully judged (webhook.second and 1 more could not be judged everywhere): 1 requirement for 2 definitions passed, 3 not applicable"},
+			passed, result("webhook.first", "a", requirement.Passed), result("webhook.first", "b", requirement.Passed),
+			result("webhook.second", "a", requirement.NotApplicable), result("webhook.second", "b", requirement.NotApplicable), result("webhook.third", "a", requirement.NotApplicable),
+		}}, "Conforms, not fully judged (webhook.second and 1 more could not be judged everywhere): 3 requirements for 2 definitions passed, 3 not applicable"},
 		"one, beside the server": {
-			reports.Report{Results: []reports.Result{passed, result("webhook.second", "a", requirement.NotApplicable)}},
-			"Conforms, not fully judged (webhook.second could not be judged): 1 requirement passed, 1 not applicable",
+			reports.Report{Results: []reports.Result{passed, result("webhook.first", "a", requirement.Passed), result("webhook.second", "a", requirement.NotApplicable)}},
+			"Conforms, not fully judged (webhook.second could not be judged): 2 requirements passed, 1 not applicable",
 		},
 		"the time budget": {reports.Report{Webhook: budget, Results: []reports.Result{passed, result("webhook.second", "", requirement.NotApplicable)}}, "Conforms, not fully judged (the time budget ended): 1 requirement passed, 1 not applicable"},
 	} {
