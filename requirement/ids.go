@@ -165,7 +165,7 @@ const (
 	WebhookRequestReviewVersions                        ID = "webhook.request.review-versions"                          // The webhook supports at least one version of ConversionReview that the current and the previous API server understand.
 	WebhookRequestResponseStub                          ID = "webhook.request.response-stub"                            // The webhook accepts the empty response that API servers send with the request.
 	WebhookRequestWithoutResourceVersion                ID = "webhook.request.without-resource-version"                 // The webhook converts objects that have no resourceVersion.
-	WebhookRequestPartialObjects                        ID = "webhook.request.partial-objects"                          // The webhook converts the partial objects of server-side apply, which may lack every field except metadata, or reports a failure properly.
+	WebhookRequestPartialObjects                        ID = "webhook.request.partial-objects"                          // The webhook converts the partial objects of server-side apply, which may lack every field except metadata.
 	WebhookRequestClientCertificate                     ID = "webhook.request.client-certificate"                       // A webhook need not authenticate its clients.
 	WebhookRequestConversionReviewVersions              ID = "webhook.request.conversion-review-versions"               // The webhook converts in every version of ConversionReview that the definition lists and API servers know.
 	WebhookRequestUnknownReviewVersion                  ID = "webhook.request.unknown-review-version"                   // A ConversionReview of a version that the webhook does not know is answered with an error.

@@ -290,3 +290,25 @@ spec:
 		}
 	}
 }
+
+// TestPartialObjectsRefused has a webhook reject in good order what lacks a field that the schema requires. Server-side apply sends such
+// objects, and fails with them.
+func TestPartialObjectsRefused(t *testing.T) {
+	t.Parallel()
+	definition := strings.ReplaceAll(numbers(`{spec: {type: object, required: [repository], properties: {repository: {type: string}, tag: {type: string}}}}`), "type: object, properties: {spec", "type: object, required: [spec], properties: {spec")
+	handler := stranger{converts: func(_, _ string, o map[string]any) string {
+		if specOf(o)["repository"] == nil {
+			return "a required field is missing: repository"
+		}
+		return ""
+	}}
+	for _, r := range selected(t, served{handler: handler}.of(t, definition), 1, requirement.WebhookRequestPartialObjects, requirement.WebhookFailureAvoided) {
+		want, says := requirement.Passed, ""
+		if r.Requirement == requirement.WebhookRequestPartialObjects {
+			want, says = requirement.Failed, "a required field is missing: repository"
+		}
+		if r.Verdict != want || !strings.Contains(r.Reason, says) {
+			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+		}
+	}
+}
