@@ -134,11 +134,14 @@ func (p *prober) failures(ctx context.Context) []found {
 		return nil
 	}
 	all = append(all, slices.Concat(p.refusedWays(ctx), p.unconverted(ctx))...)
-	unsound := p.unsound(ctx) != nil
+	unsound := len(p.pairs(ctx)) > 0 && p.unsound(ctx) != nil
 	isShown := func(version string) bool { return unsound && len(p.env.Subject.Corpus.Objects(version)) > 0 } // by a sample
 	for _, version := range p.env.Subject.Corpus.Versions {
 		if isShown(version) || p.isClosed(ctx, version) {
 			continue
+		}
+		for _, r := range p.refusedSamples(ctx, version) {
+			add(r, true)
 		}
 		one := p.pool(ctx, version)
 		for _, r := range one.refusals {

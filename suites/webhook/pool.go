@@ -213,12 +213,18 @@ func (p *prober) singles(ctx context.Context, version string, style corpus.Style
 	return p.special[version][style]
 }
 
-// base returns the objects of a version that everything else builds on: the samples or, where there are none, a few that
-// were generated and that the webhook converts.
+// base returns the objects of a version that everything else builds on: the samples that the webhook converts or, where there are none, a
+// few that were generated and that it converts. If it converts none at all, they are the samples.
 func (p *prober) base(ctx context.Context, version string) []*unstructured.Unstructured {
 	c := p.env.Subject.Corpus
-	if samples := c.Objects(version); len(samples) > 0 {
+	samples, refusals := c.Objects(version), p.refusedSamples(ctx, version)
+	if len(samples) > 0 && (len(refusals) == 0 || len(refusals) == len(samples) && len(p.pool(ctx, version).objects) == 0) {
 		return samples
+	}
+	if len(refusals) < len(samples) {
+		return slices.DeleteFunc(samples, func(sample *unstructured.Unstructured) bool {
+			return slices.ContainsFunc(refusals, func(r refusal) bool { return r.object.GetUID() == sample.GetUID() })
+		})
 	}
 	one := p.pool(ctx, version)
 	if len(one.objects) == 0 { // the webhook converts none, and what was learned from that may have left nothing to generate
@@ -227,10 +233,38 @@ func (p *prober) base(ctx context.Context, version string) []*unstructured.Unstr
 	return copies(one.objects[:min(len(one.objects), few)])
 }
 
+// refusedSamples returns the samples of a version that the webhook does not convert. They are reported, and take nothing away from what can be
+// generated. What does not come in time is left in place: each other object might take as long. So is what violates requirements for responses,
+// whose specs name the sample, but not where the version is not served: then nothing else might be left.
+func (p *prober) refusedSamples(ctx context.Context, version string) []refusal {
+	samples := p.env.Subject.Corpus.Objects(version)
+	if known, is := p.unwanted[version]; is || len(samples) == 0 || !p.generates() {
+		return known
+	}
+	speaks := p.spoken(ctx)
+	var refusals []refusal
+	for _, sample := range samples {
+		for _, pair := range p.ways(ctx) {
+			if pair.From != version || p.silent != nil || p.isRefused(ctx, pair) {
+				continue
+			}
+			x := p.ask(ctx, speaks, pair, sample)
+			if r := (refusal{version: version, object: sample, x: x}); r.failed() && !isLate(&x) && (x.judgement.Stopped == requirement.WebhookFailureAvoided || p.oneWay(pair) && crashed(&x)) {
+				refusals = append(refusals, r)
+				break
+			}
+		}
+	}
+	if ctx.Err() == nil {
+		p.unwanted[version] = refusals
+	}
+	return refusals
+}
+
 // some returns the objects of base and, if these are samples, a few that were generated besides: samples add to what is tried.
 func (p *prober) some(ctx context.Context, version string) []*unstructured.Unstructured {
 	objects := p.base(ctx, version)
-	if len(p.env.Subject.Corpus.Objects(version)) == 0 || !p.generates() {
+	if len(p.env.Subject.Corpus.Objects(version)) == len(p.refusedSamples(ctx, version)) || !p.generates() {
 		return objects
 	}
 	generated := p.pool(ctx, version).objects

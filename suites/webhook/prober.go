@@ -42,6 +42,7 @@ type prober struct {
 	plain     []exchange             // see standard
 	hands     *handshake             // see shake
 	pools     map[string]*pool       // by version, see pool
+	unwanted  map[string][]refusal   // see refusedSamples
 	losing    map[string]bool        // see usual
 	trips     map[corpus.Pair][]trip // of all objects, see roundTrip
 

@@ -3,10 +3,13 @@ package webhook
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -145,6 +148,70 @@ func TestUnservedVersionsCaught(t *testing.T) {
 				t.Errorf("got %v, want %v with %q:\n%s", got, test.want, test.says, says)
 			}
 		})
+	}
+}
+
+// gaugeSamples have what the generated ones lack.
+const gaugeSamples = `
+apiVersion: example.com/v1beta1
+kind: Gauge
+metadata: {name: sample, namespace: default}
+spec: {unit: of the sample}
+---
+apiVersion: example.com/v1alpha1
+kind: Gauge
+metadata: {name: sample, namespace: default}
+spec: {unit: of the sample}
+`
+
+// TestSamplesOfUnservedVersions has objects that are only converted from a version that is not served: a webhook that breaks down over the
+// sample fails for it, and is judged by what it converts besides.
+func TestSamplesOfUnservedVersions(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: each judges the whole chapter")
+	}
+	definition := strings.ReplaceAll(gauges, "BETA", "false")
+	verdicts := func(sample string, breaks func(spec map[string]any) bool) map[requirement.ID]suites.Result {
+		subject := served{handler: stranger{converts: func(from, to string, object map[string]any) string {
+			if breaks(specOf(object)) {
+				panic(http.ErrAbortHandler)
+			}
+			return convertGauge(from, to, object)
+		}}}.of(t, definition)
+		subject.Objects = 12
+		if sample != "" {
+			samples, err := corpus.ReadSamples("sample.yaml", []byte(sample))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, sample := range samples {
+				if err := subject.Corpus.Add(sample); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		of := map[requirement.ID]suites.Result{}
+		for _, r := range judgeSubject(t, subject) {
+			of[r.Requirement] = r
+		}
+		return of
+	}
+	ofSample := func(spec map[string]any) bool { return spec["unit"] == "of the sample" }
+	without := verdicts("", ofSample)
+	for name, breaks := range map[string]func(map[string]any) bool{"the sample": ofSample, "everything": func(map[string]any) bool { return true }} {
+		with := verdicts(gaugeSamples, breaks)
+		r := with[requirement.WebhookFailureAvoided]
+		if r.Verdict != requirement.Failed || !slices.ContainsFunc(r.Attachments, func(a suites.Attachment) bool {
+			return a.Name == "object.yaml" && (name != "the sample" || strings.Contains(string(a.Data), "of the sample"))
+		}) {
+			t.Errorf("%s: %s is %s, want it to show the object: %s", name, r.Requirement, r.Verdict, r.Reason)
+		}
+		for id, r := range with {
+			if id != requirement.WebhookFailureAvoided && name == "the sample" && r.Verdict != without[id].Verdict {
+				t.Errorf("%s: %s is %s, and without the sample %s: %s", name, id, r.Verdict, without[id].Verdict, r.Reason)
+			}
+		}
 	}
 }
 

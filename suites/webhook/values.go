@@ -341,7 +341,7 @@ func (p *prober) converted(objects func(ctx context.Context, version string) []*
 		}
 		for i, o := range outcomes {
 			p.came++
-			if o.raw == nil && (!crashed(&o.x) || !p.usual(ctx)[finding{trip: there(pair)}.place()]) {
+			if o.raw == nil && (!crashed(&o.x) || p.isClosed(ctx, pair.From) || !p.usual(ctx)[finding{trip: there(pair)}.place()]) {
 				findings = append(findings, finding{i, pair.String(), "", fmt.Sprintf("conversion failed: %s", o.x.judgement.Rejected()), none, o.x, effect{sort: refused}})
 			}
 		}

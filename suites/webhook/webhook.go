@@ -27,6 +27,7 @@ func register(env *suites.Env, tick time.Duration) {
 		env:          env,
 		tick:         tick,
 		pools:        map[string]*pool{},
+		unwanted:     map[string][]refusal{},
 		trips:        map[corpus.Pair][]trip{},
 		surviving:    map[corpus.Pair]map[string]bool{},
 		declarations: map[string]bool{},
