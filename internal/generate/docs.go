@@ -26,7 +26,7 @@ func configurationPage() ([]byte, error) {
 	addKeys(t, schema, schema, "")
 	return []byte("# crdconform.yaml\n\n" +
 		"Written by `make generate` from the types of package config and the table of options; a test keeps it up to date.\n\n" +
-		"All keys of crdconform.yaml, with the flags that override them and the commands that have these. `--set KEY=VALUE` gives any key; `crdconform COMMAND --help --all` describes the flags. " +
+		"All keys of crdconform.yaml, with the flags that override them and the commands that have these. Any key can also be given as KEY=VALUE: `crdconform COMMAND --help` describes that and the flags. " +
 		"File names are relative to the folder of the file. An unknown key is an error. [check.md](check.md#crdconformyaml) says more.\n\n" + t.Markdown()), nil
 }
 

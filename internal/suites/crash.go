@@ -35,8 +35,7 @@ func BrokeOff(response contract.Response) bool { return response.Err != nil || r
 var caughtCrash = regexp.MustCompile(`internal error occurred during conversion|runtime error: |KeyError|AttributeError|IndexError|'NoneType' object|NullPointerException|Cannot read propert(y|ies) of (undefined|null)`)
 
 // Ask sends a request to the webhook under test. A program that ended over it is started again, and how it ended is why nothing came back. If
-// it had ended before, the request is sent again, for it is not to blame. Nor is it if the program answers it when it runs again: that is
-// reported once.
+// it had ended before, the request is sent again, for it is not to blame.
 func (s *Subject) Ask(ctx context.Context, send func(context.Context) contract.Response) contract.Response {
 	for {
 		since := time.Now()
@@ -49,36 +48,10 @@ func (s *Subject) Ask(ctx context.Context, send func(context.Context) contract.R
 			return response
 		case before, errors.Is(response.Err, syscall.ECONNREFUSED):
 		default:
-			if answered := s.spent.over(ctx, send); answered != nil {
-				return *answered
-			}
 			response.Err = EndedError{ended}
 			return response
 		}
 	}
-}
-
-// spent is whether a program ends after so many requests, or from time to time, and not over what it is asked for. Its first end tells.
-type spent struct {
-	mu        sync.Mutex
-	known, is bool
-}
-
-// over sends a request again over which a program ended, unless programs like it end over the same again. It returns the answer if the end of
-// the program is no news: the first end has been reported, and neither the request nor its objects are to blame for another.
-func (s *spent) over(ctx context.Context, send func(context.Context) contract.Response) *contract.Response {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.known && !s.is {
-		return nil
-	}
-	response := send(ctx)
-	first := !s.known
-	s.known, s.is = true, response.Err == nil
-	if first || response.Err != nil {
-		return nil
-	}
-	return &response
 }
 
 // Gone says why the webhook under test runs no more, if that is known.

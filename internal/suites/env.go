@@ -116,7 +116,6 @@ type Subject struct {
 	Revive func(ctx context.Context, since time.Time) (ended error, before bool)
 
 	fatal map[string]contract.Response // see Fatal
-	spent spent
 }
 
 // Env is what specs may use. It is built once and passed to the areas; specs read it and never change it.
