@@ -107,7 +107,7 @@ type Coverage struct {
 	Exercised  int             `json:"exercised"`            // number of these that were exercised
 	Never      []FieldNote     `json:"never,omitempty"`      // fields that were not exercised
 	Impossible []FieldNote     `json:"impossible,omitempty"` // fields that no valid object has, which are not in the total
-	Metadata   map[string]int  `json:"metadata"`   // number of objects by what is special about their metadata, such as a name with dots
+	Metadata   map[string]int  `json:"metadata"`             // number of objects by what is special about their metadata, such as a name with dots
 	Fields     []FieldCoverage `json:"fields"`               // all fields in the total, by path
 }
 

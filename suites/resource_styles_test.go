@@ -527,7 +527,7 @@ func styled(t *testing.T) map[string]style {
 		"restores what a snapshot has":                  {func(*testing.T) http.Handler { return snapshots() }, fleets, fleetSample, nil},
 	}
 	for name, of := range styles.All(t) {
-		all[name] = style{func(t *testing.T) http.Handler { return converting(of.Start(t)) }, of.Definition, of.Sample, nil}
+		all[name] = style{func(t *testing.T) http.Handler { t.Helper(); return converting(of.Start(t)) }, of.Definition, of.Sample, nil}
 	}
 	return all
 }

@@ -123,7 +123,8 @@ func (f *clusterFlags) again() string {
 	f.flags.Visit(func(flag *pflag.Flag) {
 		switch {
 		case flag.Name == "set":
-			for _, set := range flag.Value.(pflag.SliceValue).GetSlice() { //nolint:forcetypeassert // as it is bound
+			sets, _ := f.flags.GetStringArray(flag.Name) // as it is bound
+			for _, set := range sets {
 				text.WriteString(" --set " + shell.Quote(set))
 			}
 		case flag.Name != "api-server" && f.belongs(flag.Name) == nil, flag.Name == "keep":

@@ -144,7 +144,7 @@ func (d *differ) check() error {
 	case d.recording != "" && (d.flags.Changed("generate") || d.flags.Changed("seed")):
 		return errors.New("--generate and --seed: nothing is generated where a recording has the objects to convert; leave them out, or --recording")
 	}
-	if err := knownFormat("output", d.output, "text", "json"); err != nil {
+	if err := knownFormat(d.output, "text", "json"); err != nil {
 		return err
 	}
 	c := config.Default()

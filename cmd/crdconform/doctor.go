@@ -84,7 +84,7 @@ Exit codes:
 func doctorForms() []string { return []string{"text", "html", "json", "junit", "markdown", "sarif"} }
 
 func (d *doctoring) run(ctx context.Context, names []string) error {
-	if err := knownFormat("output", d.output, doctorForms()...); err != nil {
+	if err := knownFormat(d.output, doctorForms()...); err != nil {
 		return err
 	}
 	if d.all && d.namespace != "" {

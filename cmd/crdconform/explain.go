@@ -34,7 +34,7 @@ to do about it.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := knownFormat("output", output, "text", "json"); err != nil {
+			if err := knownFormat(output, "text", "json"); err != nil {
 				return err
 			}
 			chosen := requirement.All()

@@ -96,7 +96,7 @@ func completeRule(_ *cobra.Command, _ []string, begun string) ([]cobra.Completio
 }
 
 func (l *linting) run(cmd *cobra.Command, s streams, args []string) error {
-	if err := knownFormat("output", l.format, lintForms()...); err != nil {
+	if err := knownFormat(l.format, lintForms()...); err != nil {
 		return err
 	}
 	if l.changed && !slices.ContainsFunc(l.old, dump.IsGit) {

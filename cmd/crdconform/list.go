@@ -51,7 +51,7 @@ requirement that is checked, by requirements that are untested or obsolete, or b
 			case output == "markdown":
 				return write(s.out, explanation.ListMarkdown(all))
 			}
-			return knownFormat("output", output, "text", "json", "markdown")
+			return knownFormat(output, "text", "json", "markdown")
 		},
 	}
 	cmd.Flags().StringSliceVar(&filter, "filter", nil, "list only these: IDs, prefixes of IDs, or patterns such as *.uid")
@@ -95,10 +95,10 @@ func writeJSON(out io.Writer, value any) error {
 	return write(out, b.String())
 }
 
-// knownFormat fails unless the format that a flag names is one of those that there are.
-func knownFormat(flag, format string, known ...string) error {
+// knownFormat fails unless the format of --output is one of those that there are.
+func knownFormat(format string, known ...string) error {
 	if slices.Contains(known, format) {
 		return nil
 	}
-	return fmt.Errorf("--%s %s: unknown format (want %s)", flag, format, listOf(known))
+	return fmt.Errorf("--output %s: unknown format (want %s)", format, listOf(known))
 }

@@ -101,7 +101,7 @@ func (r *reportCommand) validate(args []string) ([]compare.Limit, error) {
 	case err != nil:
 		return nil, err
 	case !slices.Contains(forms(), r.format):
-		return nil, knownFormat("output", r.format, forms()...)
+		return nil, knownFormat(r.format, forms()...)
 	case r.dir != "" && (r.format != "text" || r.output != "" || r.sideBySide):
 		return nil, errors.New("--report-dir writes a folder as a run does; leave out --output, --file and --side-by-side")
 	case r.sideBySide && len(args) < 2:

@@ -260,7 +260,7 @@ func groups() []struct{ title, commands string } {
 func group(root *cobra.Command) {
 	for _, g := range groups() {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
-		for _, name := range strings.Fields(g.commands) {
+		for name := range strings.FieldsSeq(g.commands) {
 			if cmd, _, err := root.Find([]string{name}); err == nil && cmd != root {
 				cmd.GroupID = g.title
 			}

@@ -61,7 +61,7 @@ func (f *optionFlags) applyOne(c *config.Config, text string) error {
 
 // problemsOf returns the problems in the error of a configuration.
 func problemsOf(err error) []*config.ProblemError {
-	if joined, is := err.(interface{ Unwrap() []error }); is { //nolint:errorlint // errors.As finds only the first
+	if joined, is := err.(interface{ Unwrap() []error }); is {
 		var all []*config.ProblemError
 		for _, one := range joined.Unwrap() {
 			all = append(all, problemsOf(one)...)

@@ -137,7 +137,7 @@ func (m *migrator) check() error {
 		}
 		m.options.Steps = append(m.options.Steps, migrate.Step(step))
 	}
-	if err := knownFormat("output", m.output, "text", "json"); err != nil {
+	if err := knownFormat(m.output, "text", "json"); err != nil {
 		return err
 	}
 	o := &m.options

@@ -48,7 +48,7 @@ func (l *storageLook) formats() []string {
 
 // check says what is wrong with the flags.
 func (l *storageLook) check() error {
-	if err := knownFormat("output", l.output, l.formats()...); err != nil {
+	if err := knownFormat(l.output, l.formats()...); err != nil {
 		return err
 	}
 	switch {

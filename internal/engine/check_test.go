@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 		handler := webhook.Handler()
 		if os.Args[1] == "fragile" {
 			handler = breaking([]string{"bad", "read-every-version-v1beta1-3"}, func(http.ResponseWriter) {
-				println("bad came")
+				fmt.Fprintln(os.Stderr, "bad came")
 				os.Exit(3) //nolint:forbidigo // this is a process of its own
 			})
 		}

@@ -20,14 +20,14 @@ type crashes struct {
 }
 
 // revive returns what starts the webhook under test again if it ends; nil if nothing does.
-func (s *session) revive() func(context.Context, time.Time) (error, bool) {
+func (s *session) revive() func(context.Context, time.Time) (bool, error) {
 	if s.hook.Revive == nil {
 		return nil
 	}
-	return func(ctx context.Context, since time.Time) (error, bool) {
-		ended, before := s.hook.Revive(ctx, since)
+	return func(ctx context.Context, since time.Time) (bool, error) {
+		before, ended := s.hook.Revive(ctx, since)
 		if ended == nil {
-			return nil, false
+			return false, nil
 		}
 		s.crashes.mu.Lock()
 		defer s.crashes.mu.Unlock()
@@ -35,14 +35,14 @@ func (s *session) revive() func(context.Context, time.Time) (error, bool) {
 			s.crashes.first = strings.ReplaceAll(ended.Error(), "\n", " ")
 			s.say(fmt.Sprintf("the program ended, and is started again whenever it does, at most %d times: %s", mostRestarts, s.crashes.first))
 		}
-		return ended, before
+		return before, ended
 	}
 }
 
 // runs starts the webhook again if it has ended, and says how it ended if it cannot.
 func (s *session) runs(ctx context.Context) error {
 	if revive := s.revive(); revive != nil {
-		revive(ctx, time.Now()) //nolint:errcheck // it runs again, or else the next line says what is wrong
+		_, _ = revive(ctx, time.Now()) // it runs again, or else the next line says what is wrong
 	}
 	if s.hook.Alive == nil {
 		return nil

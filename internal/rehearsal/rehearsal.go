@@ -68,7 +68,7 @@ type Webhook struct {
 	Stop     func(context.Context) error
 
 	// Revive starts it again if it has ended, and returns how it did, and whether that was before a time. It is nil if nothing starts it again.
-	Revive func(ctx context.Context, since time.Time) (ended error, before bool)
+	Revive func(ctx context.Context, since time.Time) (before bool, ended error)
 }
 
 // Way is how definitions are installed.

@@ -324,7 +324,7 @@ func TestEndsInTheMiddle(t *testing.T) {
 func TestRevive(t *testing.T) {
 	t.Parallel()
 	p := begin(t, command(t, "serve"), Options{Restarts: 2})
-	if ended, _ := p.Revive(t.Context(), time.Now()); ended != nil {
+	if _, ended := p.Revive(t.Context(), time.Now()); ended != nil {
 		t.Errorf("it runs, and revived it says %v", ended)
 	}
 	const want = "it exited: exit status 3; its last output:\nasked to die"
@@ -334,7 +334,7 @@ func TestRevive(t *testing.T) {
 			t.Fatal("it lives on")
 		}
 		for range 2 {
-			if ended, before := p.Revive(t.Context(), since); ended == nil || before || !strings.HasSuffix(ended.Error(), want) {
+			if before, ended := p.Revive(t.Context(), since); ended == nil || before || !strings.HasSuffix(ended.Error(), want) {
 				t.Errorf("%d: it ended: %v, before that: %t", n, ended, before)
 			}
 		}
@@ -344,7 +344,7 @@ func TestRevive(t *testing.T) {
 	}
 	ask(t, p.Endpoint, "/die", "0")
 	<-p.Exited()
-	if ended, _ := p.Revive(t.Context(), time.Now()); ended != nil || p.Err() == nil || !strings.Contains(p.Err().Error(), "it exited, as it had 2 times before, and was not started again: exit status 0") {
+	if _, ended := p.Revive(t.Context(), time.Now()); ended != nil || p.Err() == nil || !strings.Contains(p.Err().Error(), "it exited, as it had 2 times before, and was not started again: exit status 0") {
 		t.Errorf("it ended: %v; then it says %v", ended, p.Err())
 	}
 }
@@ -355,7 +355,7 @@ func TestReviveBefore(t *testing.T) {
 	p := begin(t, command(t, "serve"), Options{Restarts: 1})
 	ask(t, p.Endpoint, "/die", "3")
 	<-p.Exited()
-	if ended, before := p.Revive(t.Context(), time.Now()); ended == nil || !before {
+	if before, ended := p.Revive(t.Context(), time.Now()); ended == nil || !before {
 		t.Errorf("it ended: %v, before that: %t", ended, before)
 	}
 }
@@ -374,7 +374,7 @@ func TestReviveInVain(t *testing.T) {
 		t.Skipf("the port is taken already: %v", err)
 	}
 	defer listener.Close()
-	if ended, _ := p.Revive(t.Context(), time.Now()); ended != nil || p.Err() == nil || !strings.Contains(p.Err().Error(), "asked to die; it could not be started again: ") {
+	if _, ended := p.Revive(t.Context(), time.Now()); ended != nil || p.Err() == nil || !strings.Contains(p.Err().Error(), "asked to die; it could not be started again: ") {
 		t.Errorf("it ended: %v; then it says %v", ended, p.Err())
 	}
 }

@@ -24,7 +24,7 @@ type again struct {
 // Revive starts the program again if it has ended by itself, or says how it ended if another has done so since a time, and whether it had ended
 // before that time. The error is nil if it has not ended, or is not started again any more, as Err says then. It is for those that find their
 // connection broken, which shows a moment before the end does.
-func (p *Process) Revive(ctx context.Context, since time.Time) (ended error, before bool) {
+func (p *Process) Revive(ctx context.Context, since time.Time) (before bool, ended error) {
 	const moments, moment = 20, 50 * time.Millisecond
 	a := &p.again
 	a.mu.Lock()
@@ -33,13 +33,16 @@ func (p *Process) Revive(ctx context.Context, since time.Time) (ended error, bef
 		switch {
 		case p.running().Crashed():
 			ended = p.revive(ctx)
-			return ended, ended != nil && a.ended.Before(since)
+			return ended != nil && a.ended.Before(since), ended
 		case a.last.After(since):
-			return a.crash, a.ended.Before(since)
+			return a.ended.Before(since), a.crash
 		case n == moments, ctx.Err() != nil, p.answers(ctx):
-			return nil, false
+			return false, nil
 		}
-		time.Sleep(moment)
+		select {
+		case <-ctx.Done():
+		case <-time.After(moment):
+		}
 	}
 }
 

@@ -43,7 +43,7 @@ func (s *Subject) Ask(ctx context.Context, send func(context.Context) contract.R
 		if s.Revive == nil || response.Err == nil || response.TimedOut || response.Interrupted {
 			return response
 		}
-		switch ended, before := s.Revive(ctx, since); {
+		switch before, ended := s.Revive(ctx, since); {
 		case ended == nil:
 			return response
 		case before, errors.Is(response.Err, syscall.ECONNREFUSED):
@@ -106,7 +106,7 @@ func (s *Subject) Fatal(to string, objects []*unstructured.Unstructured) *contra
 // nameless is an object, whatever it is called, and the version that it is asked for at.
 func nameless(to string, object *unstructured.Unstructured) string {
 	other := &unstructured.Unstructured{Object: maps.Clone(object.Object)}
-	metadata, _, _ := unstructured.NestedMap(object.Object, "metadata") //nolint:errcheck // an object without metadata has no name
+	metadata, _, _ := unstructured.NestedMap(object.Object, "metadata") // an object without metadata has no name
 	delete(metadata, "name")
 	delete(metadata, "uid")
 	other.Object["metadata"] = metadata
@@ -129,19 +129,19 @@ type reviving struct {
 }
 
 // revive starts the program again, see Subject.Revive.
-func (t *reviving) revive(ctx context.Context, since time.Time) (ended error, before bool) {
+func (t *reviving) revive(ctx context.Context, since time.Time) (before bool, ended error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.spec != t.env.running {
 		t.spec, t.times = t.env.running, 0
 	}
 	if t.times == mostRevived {
-		return nil, false
+		return false, nil
 	}
-	if ended, before = t.env.Subject.Revive(ctx, since); ended != nil {
+	if before, ended = t.env.Subject.Revive(ctx, since); ended != nil {
 		t.times++
 	}
-	return ended, before
+	return before, ended
 }
 
 // RoundTrip sends a request on.
@@ -160,7 +160,7 @@ func (t *reviving) RoundTrip(r *http.Request) (*http.Response, error) {
 		if !bytes.Contains(body, []byte("conversion webhook for ")) {
 			return response, nil
 		}
-		ended, before := t.revive(context.WithoutCancel(r.Context()), since)
+		before, ended := t.revive(context.WithoutCancel(r.Context()), since)
 		if ended == nil || !before && !bytes.Contains(body, []byte("connection refused")) {
 			return response, nil
 		}

@@ -113,7 +113,7 @@ type Subject struct {
 
 	// Revive starts the webhook again if it has ended, and returns how it did, and whether that was before a time; no error if it has not, or
 	// is not started again any more. It is nil unless the webhook is a program that the run has started.
-	Revive func(ctx context.Context, since time.Time) (ended error, before bool)
+	Revive func(ctx context.Context, since time.Time) (before bool, ended error)
 
 	fatal map[string]contract.Response // see Fatal
 }
