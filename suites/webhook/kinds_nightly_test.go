@@ -4,5 +4,5 @@ package webhook
 
 import "testing"
 
-// TestKindsOfBugsWithAnySeed has what TestKindsOfBugs wants be so with each of several seeds.
-func TestKindsOfBugsWithAnySeed(t *testing.T) { kinds(t, 5) }
+// TestKindsOfBugsWithAnySeed has what TestKindsOfBugs wants be so with other seeds.
+func TestKindsOfBugsWithAnySeed(t *testing.T) { kinds(t, 2, 3) }
