@@ -292,14 +292,14 @@ func items(object *unstructured.Unstructured) int {
 }
 
 // changes returns edits of an object that give one leaf the value that some other object has there, or else one like its own. Each place is
-// changed once, a boolean from either value, and places in lists once more if there are items that the version does not show.
+// changed once, a boolean from either value, and once more if there are items that the version does not show.
 func (p *prober) changes(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, most int, tried map[string]int, hides bool) []edit {
 	var edits []edit
 	schema := p.schemaOf(version)
 	problems := schema.Problems(object.Object)
 	for _, path := range corpus.Leaves(object) {
 		place := "changed " + fieldpath.Generalize(path)
-		if _, inItem := itemOf(path); inItem && hides {
+		if hides {
 			place += " beside others"
 		}
 		if value, _ := corpus.Value(object.Object, path); value == true || value == false {

@@ -29,7 +29,7 @@ func (p *prober) forgotten(ctx context.Context, pair corpus.Pair, objects []*uns
 		for _, path := range hidden[e.origin] {
 			place := schema.Place(path)
 			value, _ := corpus.Value(before, path)
-			if seen[place] || !is.lacks(place, fmt.Sprint(value), was) || p.declared(pair, path) || !p.forgets(ctx, pair, objects[e.origin], e, before, path, hidden[e.origin]) {
+			if seen[place] || !is.lacks(place, fmt.Sprint(value), was) || p.declared(pair, path) || !p.forgets(ctx, pair, objects[e.origin], e, before, path) {
 				continue
 			}
 			seen[place] = true
@@ -106,9 +106,9 @@ func (t tally) lacks(place, text string, before tally) bool {
 	return all < allBefore && t[place][text] < before[place][text]
 }
 
-// forgets reports whether a hidden value is gone because of an edit that has nothing to do with it. It may have if the edit is in the same
-// item of a list, by which the webhook may know it, or if the value does not come back either from an object that had both from the start.
-func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstructured.Unstructured, e edit, before map[string]any, path string, hidden []string) bool {
+// forgets reports whether a hidden value is gone because of an edit that has nothing to do with it. It may have if the edit shows in the
+// same list, all of which a webhook may replace, or if the value does not come back either from an object that had both from the start.
+func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstructured.Unstructured, e edit, before map[string]any, path string) bool {
 	schema := p.schemaOf(pair.From)
 	value, _ := corpus.Value(before, path)
 	lacks := func(before, after map[string]any) bool {
@@ -124,7 +124,7 @@ func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstru
 	does := apart(schema, plain[0].object, plain[1].object)
 	edited := original.DeepCopy()
 	for _, l := range does {
-		if list, inItem := itemOf(path); inItem && fieldpath.Within(schema.Place(l.Path), schema.Place(list)) && !isWhole(path, before, hidden) {
+		if list, inItem := itemOf(path); inItem && fieldpath.Within(schema.Place(l.Path), schema.Place(list)) {
 			return false
 		}
 		at := whereOf(edited.Object, plain[0].object, l.Path)
@@ -152,16 +152,6 @@ func itemOf(path string) (list string, found bool) {
 		return "", false
 	}
 	return fieldpath.Join(steps[:at]), true
-}
-
-// isWhole reports whether the item of a list that a path leads into is hidden as a whole.
-func isWhole(path string, object map[string]any, hidden []string) bool {
-	steps := fieldpath.Split(path)
-	at := slices.IndexFunc(steps, func(s fieldpath.Step) bool { return s.List })
-	item := fieldpath.Join(steps[:at+1])
-	return !slices.ContainsFunc(corpus.Leaves(&unstructured.Unstructured{Object: object}), func(leaf string) bool {
-		return fieldpath.Within(leaf, item) && !slices.Contains(hidden, leaf)
-	})
 }
 
 // whereOf returns the path at which an object has what another has at a path: the same one, or that of another item of the list with the same

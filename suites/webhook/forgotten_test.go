@@ -158,9 +158,15 @@ func TestForgotten(t *testing.T) {
 		"a member of a struct when its neighbour is edited": {func(shown, now map[string]any, part string) bool {
 			return part == "mode" && !same(shown["store"], now["store"])
 		}, "spec.store.mode"},
+		"hidden items when another field is edited": {func(shown, now map[string]any, part string) bool {
+			return part == "chats" && !same(shown["size"], now["size"])
+		}, "spec.targets"},
+		"hidden items when an item of another list is edited": {func(shown, now map[string]any, part string) bool {
+			return part == "chats" && !same(shown["shelves"], now["shelves"])
+		}, "spec.targets"},
 		"hidden items when another item is edited": {func(shown, now map[string]any, part string) bool {
 			return part == "chats" && !same(shown["mails"], now["mails"])
-		}, "spec.targets"},
+		}, ""}, // not judged: a webhook may replace the whole of a list
 		"everything when anything is edited": {func(shown, now map[string]any, _ string) bool { return !same(shown, now) }, "spec.region"},
 		"notes of all shelves when one is edited": {func(shown, now map[string]any, part string) bool {
 			return part == "note" && !same(shown["shelves"], now["shelves"]) && len(now["shelves"].([]any)) > 0
