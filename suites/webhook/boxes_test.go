@@ -112,12 +112,15 @@ func TestLawfulNotes(t *testing.T) {
 	}
 }
 
-// seeded judges what becomes of objects, but for those that take seconds each.
+// isSeeded reports whether a requirement is judged with several seeds: it is about what becomes of objects, and does not take seconds.
+func isSeeded(id requirement.ID) bool {
+	return id != requirement.WebhookConversionHuge && !strings.HasPrefix(string(id), "webhook.transport.") && !strings.HasPrefix(string(id), "webhook.request.")
+}
+
+// seeded judges what becomes of objects.
 func seeded(t *testing.T, subject *suites.Subject, seed int64) []suites.Result {
 	t.Helper()
-	env := spectest.Env(t, suites.Options{Subject: subject, Seed: seed, Select: func(id requirement.ID) bool {
-		return id != requirement.WebhookConversionHuge && !strings.HasPrefix(string(id), "webhook.transport.") && !strings.HasPrefix(string(id), "webhook.request.")
-	}})
+	env := spectest.Env(t, suites.Options{Subject: subject, Seed: seed, Select: isSeeded})
 	outcome, err := suites.Run(t.Context(), env, []suites.Area{area(0)}, spectest.Quiet{})
 	if err != nil {
 		t.Fatal(err)

@@ -187,19 +187,9 @@ func upgradeFaults() []upgradeFault {
 	return []upgradeFault{
 		{
 			name: "an annotation of kubectl apply that knows nothing of the conversion", id: requirement.UpgradeDefinitionsApply, says: "spec.conversion.strategy: expected \"None\", got \"Webhook\"",
-			change: func(u *rehearsaltest.Upgrade) {
-				u.Releases[0].Definitions = strings.Replace(u.Releases[0].Definitions, "metadata: {name: widgets.example.com}", `metadata:
-  name: widgets.example.com
-  annotations:
-    kubectl.kubernetes.io/last-applied-configuration: '{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com"}}'`, 1)
-				u.Releases[0].Definitions = crdWith(u.Releases[0].Definitions)
-				u.Releases[1].Definitions = strings.Replace(widgetCRD(noConversion, widgetVersion("v1beta1", "served stored", betaFields)), "  conversion: "+noConversion+"\n", "", 1)
-				u.Releases[1].Converts = nil
-			},
+			change: unconverted(`"group":"example.com"`),
 			broken: failedAll(requirement.UpgradeDefinitionsApply), step: "ways",
-			twin: func(u *rehearsaltest.Upgrade) { // it was applied with its conversion
-				u.Releases[1] = widgetRelease(strings.Replace(widgetCRD(noConversion, widgetVersion("v1beta1", "served stored", betaFields)), "  conversion: "+noConversion+"\n", "", 1), nil)
-			},
+			twin: unconverted(`"group":"example.com","conversion":{"strategy":"Webhook"}`), // it was applied with its conversion
 		},
 		{
 			// v1beta1 sets preserveUnknownFields to true where nothing was said, and what was not applied no apply removes.
@@ -504,6 +494,17 @@ spec: {group: example.com, scope: Namespaced, names: {plural: widgets, singular:
 
 // crdWith is a definition as it is; it is there so that the text above stays short.
 func crdWith(definition string) string { return definition }
+
+// unconverted is an upgrade from a definition that kubectl last applied with some fields of its spec, to one that says nothing of conversion.
+func unconverted(applied string) func(u *rehearsaltest.Upgrade) {
+	return func(u *rehearsaltest.Upgrade) {
+		u.Releases[0].Definitions = strings.Replace(u.Releases[0].Definitions, "metadata: {name: widgets.example.com}", `metadata:
+  name: widgets.example.com
+  annotations:
+    kubectl.kubernetes.io/last-applied-configuration: '{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},"spec":{`+applied+"}}'", 1)
+		u.Releases[1] = widgetRelease(strings.Replace(widgetCRD(noConversion, widgetVersion("v1beta1", "served stored", betaFields)), "  conversion: "+noConversion+"\n", "", 1), nil)
+	}
+}
 
 // widgets2 also converts to v2, which is like v1.
 func widgets2(object map[string]any, from, to string) error {

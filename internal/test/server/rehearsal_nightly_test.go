@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/rehearsal"
 	"github.com/crdconform/crdconform/internal/rehearsal/rehearsaltest"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
@@ -27,11 +28,21 @@ func TestRehearsalCorrected(t *testing.T) {
 			wantEmpty(t, api)
 			u := goodUpgrade(5)
 			twin(&u)
-			for id, verdict := range rehearsaltest.Broken(u.Rehearse(t, api)) {
+			outcome := u.Rehearse(t, api)
+			for id, verdict := range rehearsaltest.Broken(outcome) {
 				if verdict != requirement.Tolerated || id == f.id {
-					t.Errorf("%s is %s", id, verdict)
+					t.Errorf("%s is %s: %s", id, verdict, whyOf(outcome, id))
 				}
 			}
 		})
 	}
+}
+
+func whyOf(outcome rehearsal.Outcome, id requirement.ID) string {
+	for _, r := range outcome.Results {
+		if r.ID == id {
+			return r.Reason
+		}
+	}
+	return ""
 }
