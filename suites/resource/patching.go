@@ -180,16 +180,21 @@ func (r *round) patchAt(ctx context.Context, by patching, o *object, version str
 	donors := r.donors(ctx, version)
 	for i := range donors {
 		donor := donors[(turn+1+i)%len(donors)]
-		var halves [2][]edit
+		var parts [3][]edit // switches by themselves: what is only lost when one is changed must not be put down to what is written beside it
 		n := 0
 		for _, e := range edits(r.own(version, p.now[version].Object), r.own(version, donor.Object)) {
-			if !p.wrote(r.definition.Schema(version), e) {
-				halves[n%2] = append(halves[n%2], e)
+			_, isSwitch := e.value.(bool)
+			switch {
+			case p.wrote(r.definition.Schema(version), e):
+			case isSwitch:
+				parts[0] = append(parts[0], e)
+			default:
+				parts[1+n%2] = append(parts[1+n%2], e)
 				n++
 			}
 		}
-		for _, half := range halves {
-			r.patchWith(ctx, &p, half)
+		for _, part := range parts {
+			r.patchWith(ctx, &p, part)
 		}
 	}
 }

@@ -172,11 +172,14 @@ func (e *evidence) same(s seen) int {
 	return -1
 }
 
-// differs reports whether the content of an object at a served version is another one than before.
+// differs reports whether the content of an object at a served version is another one than before, or was meanwhile.
 func (e *evidence) differs(version int, s seen) bool {
 	n := e.same(s)
-	return n >= 0 && e.before.contents[version][n] != 0 && e.before.contents[version][n] != s.content
+	return n >= 0 && e.before.contents[version][n] != 0 && (e.before.contents[version][n] != s.content || version == 0 && e.wavered(n, s))
 }
+
+// wavered reports whether an object was changed more often than once, as its generation shows. Storing defaults is one change, and is allowed.
+func (e *evidence) wavered(n int, s seen) bool { return s.raised > e.before.raised[n]+1 }
 
 // content judges an object that differs at a served version.
 func (e *evidence) content(version int, name string, s seen) {
@@ -191,10 +194,14 @@ func (e *evidence) content(version int, name string, s seen) {
 	if by != "" {
 		by = "; " + by
 	}
-	if len(e.different) < maxExplained {
+	actual := other
+	switch {
+	case e.before.contents[version][n] == s.content:
+		actual = fmt.Sprintf("the same after other content: its generation was raised from %d to %d", e.before.raised[n], s.raised)
+	case len(e.different) < maxExplained:
 		e.different = append(e.different, different{len(e.findings), name})
 	}
-	e.found(requirement.MigrationObjectsContent, s.key, fmt.Sprintf("at %s the content from before the migration", name), other+by)
+	e.found(requirement.MigrationObjectsContent, s.key, fmt.Sprintf("at %s the content from before the migration", name), actual+by)
 	if isStranger(by) {
 		e.wroteBy(strings.TrimPrefix(by, "; "), s.key)
 	}
