@@ -180,16 +180,18 @@ func (r *round) patchAt(ctx context.Context, by patching, o *object, version str
 	donors := r.donors(ctx, version)
 	for i := range donors {
 		donor := donors[(turn+1+i)%len(donors)]
-		var parts [3][]edit // switches by themselves: what is only lost when one is changed must not be put down to what is written beside it
+		// Switches are written by themselves, both ways: what is only lost when one is changed must not be put down to what is written beside it.
+		var parts [4][]edit
 		n := 0
 		for _, e := range edits(r.own(version, p.now[version].Object), r.own(version, donor.Object)) {
-			_, isSwitch := e.value.(bool)
+			on, isSwitch := e.value.(bool)
 			switch {
 			case p.wrote(r.definition.Schema(version), e):
 			case isSwitch:
-				parts[0] = append(parts[0], e)
+				parts[0] = append(parts[0], edit{e.path, !on})
+				parts[1] = append(parts[1], e)
 			default:
-				parts[1+n%2] = append(parts[1+n%2], e)
+				parts[2+n%2] = append(parts[2+n%2], e)
 				n++
 			}
 		}

@@ -144,7 +144,7 @@ func TestRehearsalProgramOperator(t *testing.T) {
 	}
 	_, shown, _ := strings.Cut(string(guide), "```\ncrdconform (devel): ")
 	shown, _, _ = strings.Cut(shown, "```\n")
-	here := strings.NewReplacer(filepath.Dir(u.Old)+string(filepath.Separator), "", " --report-dir="+filepath.Join(dir, "report"), "")
+	here := strings.NewReplacer(filepath.Dir(u.Old)+string(filepath.Separator), "", filepath.Join(dir, "report"), "crdconform-report")
 	timeless := func(out string) string { // without what differs from run to run
 		out, _, _ = strings.Cut(out, "\nReport: ")
 		return regexp.MustCompile(`[0-9.]+ s\b`).ReplaceAllString(out, "* s")
