@@ -492,9 +492,6 @@ spec: {group: example.com, scope: Namespaced, names: {plural: widgets, singular:
 	}
 }
 
-// crdWith is a definition as it is; it is there so that the text above stays short.
-func crdWith(definition string) string { return definition }
-
 // unconverted is an upgrade from a definition that kubectl last applied with some fields of its spec, to one that says nothing of conversion.
 func unconverted(applied string) func(u *rehearsaltest.Upgrade) {
 	return func(u *rehearsaltest.Upgrade) {
