@@ -183,12 +183,16 @@ func (r *round) patchAt(ctx context.Context, by patching, o *object, version str
 		// Switches are written by themselves, both ways: what is only lost when one is changed must not be put down to what is written beside it.
 		var parts [4][]edit
 		n := 0
-		for _, e := range edits(r.own(version, p.now[version].Object), r.own(version, donor.Object)) {
+		before := r.own(version, p.now[version].Object)
+		for _, e := range edits(before, r.own(version, donor.Object)) {
 			on, isSwitch := e.value.(bool)
+			_, isSet, _ := unstructured.NestedFieldNoCopy(before, e.path...)
 			switch {
 			case p.wrote(r.definition.Schema(version), e):
 			case isSwitch:
-				parts[0] = append(parts[0], edit{e.path, !on})
+				if !isSet { // or it is written the other way already
+					parts[0] = append(parts[0], edit{e.path, !on})
+				}
 				parts[1] = append(parts[1], e)
 			default:
 				parts[2+n%2] = append(parts[2+n%2], e)

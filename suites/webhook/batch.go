@@ -262,39 +262,71 @@ func (p *prober) sources(ctx context.Context, to string) []string {
 	return from
 }
 
-// confuses reports whether what becomes of an object depends on the others, of its version or of another that is not the desired one, which
-// is for other specs to report.
-func (p *prober) confuses(ctx context.Context, to string) bool {
+// confused returns the requirement that fails because what becomes of an object depends on the others in a request, none of them at the
+// desired version. It is empty if none does.
+func (p *prober) confused(ctx context.Context) requirement.ID {
+	GinkgoHelper()
 	if p.dependent(ctx) {
-		return true
+		return requirement.WebhookBatchIndependent
 	}
-	from := p.sources(ctx, to)
-	if len(from) < 2 {
-		return false
+	for _, to := range p.env.Subject.Corpus.Mutual() {
+		if from := p.sources(ctx, to); len(from) > 1 {
+			if x, _, is := p.severalVersions(ctx, to, from); is || x.judgement.Rejected() != nil {
+				return requirement.WebhookBatchMixedVersions
+			}
+		}
 	}
-	x, _, is := p.severalVersions(ctx, to, from)
-	return is || x.judgement.Rejected() != nil
+	return ""
 }
 
-// among asks for objects that already have the desired version between others. API servers of today never do.
-func (p *prober) among(ctx context.Context) {
+// ownVersion asks for objects at their own version, and then for such objects among others. API servers of today do neither.
+func (p *prober) ownVersion(ctx SpecContext) {
+	what := p.identity(ctx)
+	p.sound(ctx)
+	p.came = 0
+	all, _ := p.against(ctx, what)
+	p.env.Tried(p.came)
+	p.report(ctx, what, all)
+	why := p.among(ctx)
+	if len(why) == 0 {
+		return
+	}
+	if by := p.confused(ctx); by == "" {
+		for _, w := range why {
+			p.violated(p.env.Severity(none), w.x, w.message)
+		}
+	} else if len(all) == 0 {
+		Skip(fmt.Sprintf("cannot be judged while %s fails: the result for an object depends on others", by))
+	}
+}
+
+// surprise is an answer that is not as expected, and why.
+type surprise struct {
+	x       exchange
+	message string
+}
+
+// among returns what is wrong with objects that already have the desired version when they are asked for between others.
+func (p *prober) among(ctx context.Context) []surprise {
 	GinkgoHelper()
+	var wrong []surprise
 	for _, pair := range p.pairs(ctx) {
 		if p.oneWay(pair) {
 			continue
 		}
 		own := corpus.Pair{From: pair.To, To: pair.To}
-		if p.byItself(ctx, own, p.all(ctx, pair.To)[0]) == nil || p.confuses(ctx, pair.To) {
-			continue // which the property reports, or specs of batches
+		if p.byItself(ctx, own, p.all(ctx, pair.To)[0]) == nil {
+			continue // which the property reports
 		}
 		x, d, is := p.severalVersions(ctx, pair.To, []string{pair.From, pair.To})
 		switch v := x.judgement.Rejected(); {
 		case v != nil:
-			p.violated(p.env.Severity(none), x, fmt.Sprintf("%s: expected objects that are at %s already to be returned unchanged among others, got %s", x.what, pair.To, v))
+			wrong = append(wrong, surprise{x, fmt.Sprintf("%s: expected objects that are at %s already to be returned unchanged among others, got %s", x.what, pair.To, v)})
 		case is:
-			p.violated(p.env.Severity(none), x, d.words(pair.To))
+			wrong = append(wrong, surprise{x, d.words(pair.To)})
 		}
 	}
+	return wrong
 }
 
 // severalVersions asks for objects at several versions, and returns the first that is converted otherwise than alone.

@@ -32,10 +32,7 @@ func conversion(env *suites.Env, p *prober) {
 			p.someCame()
 		})
 
-		env.It(requirement.WebhookConversionIdentity, "asks for objects at their own version, also among others", func(ctx SpecContext) {
-			p.hold(ctx, p.identity(ctx))
-			p.among(ctx)
-		})
+		env.It(requirement.WebhookConversionIdentity, "asks for objects at their own version, also among others", p.ownVersion)
 
 		env.It(requirement.WebhookConversionPure, "asks for the same again, and many times at once", p.pure, suites.Slow)
 

@@ -123,8 +123,9 @@ func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstru
 	}
 	does := apart(schema, plain[0].object, plain[1].object)
 	edited := original.DeepCopy()
+	list, inItem := itemOf(path)
 	for _, l := range does {
-		if list, inItem := itemOf(path); inItem && fieldpath.Within(schema.Place(l.Path), schema.Place(list)) {
+		if inItem && fieldpath.Within(schema.Place(l.Path), schema.Place(list)) {
 			return false
 		}
 		at := whereOf(edited.Object, plain[0].object, l.Path)

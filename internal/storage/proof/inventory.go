@@ -31,13 +31,14 @@ type inventory struct {
 	wrote    []uint64        // resource versions
 	rewrote  []uint64        // to which the migrator brought these, as it says; 0 if it did not, or somebody else wrote in between
 	newest   []uint32        // when managed fields last changed, in seconds since 1970
-	raised   []uint32        // metadata.generation
 	owned    []uint64        // hashes of who owns which fields
 	contents [][]uint64      // hashes, by the version in served, and then by object; 0 if the object changed meanwhile
 	elder    bits            // objects that are stored at another version than the storage version
 	unknown  bits            // objects of which nobody knows at which version they are stored
 	legible  bool            // both are read from etcd
 	dying    bits            // objects that are being deleted
+
+	generations []uint32 // metadata.generation
 
 	owners   owners          // by the hashes in owned
 	managers map[string]bool // that wrote to any object
@@ -79,11 +80,12 @@ type seen struct {
 	uid     [16]byte
 	wrote   uint64
 	content uint64
-	raised  uint32 // metadata.generation
 	dying   bool
 	owned   ownership
 	newest  uint32 // of its managed fields
 	at      string // the version that it is stored at, as the API server remembers it
+
+	generation uint32
 }
 
 // inventory reads all objects at every served version, and at which versions they are stored.
@@ -143,7 +145,7 @@ func (i *inventory) take(all []seen, versions int, storage string) {
 		i.names.WriteString(s.key)
 		i.ends = append(i.ends, uint32(i.names.Len()))
 		i.uids, i.wrote = append(i.uids, s.uid), append(i.wrote, s.wrote)
-		i.newest, i.owned, i.raised = append(i.newest, s.newest), append(i.owned, s.owned.hash), append(i.raised, s.raised)
+		i.newest, i.owned, i.generations = append(i.newest, s.newest), append(i.owned, s.owned.hash), append(i.generations, s.generation)
 		i.contents[0][n] = s.content
 		if s.dying {
 			i.dying.set(n)
@@ -227,7 +229,7 @@ func (p *Proof) glance(version string, object *unstructured.Unstructured) seen {
 	return seen{
 		key: kube.Key(object.GetNamespace(), object.GetName()), uid: uidOf(object), wrote: number(object.GetResourceVersion()),
 		content: hash(p.filled(version, object), p.annotation()), dying: object.GetDeletionTimestamp() != nil,
-		raised: uint32(object.GetGeneration()), //nolint:gosec // only differences count
+		generation: uint32(object.GetGeneration()), //nolint:gosec // only differences count
 	}
 }
 

@@ -179,7 +179,7 @@ func (e *evidence) differs(version int, s seen) bool {
 }
 
 // wavered reports whether an object was changed more often than once, as its generation shows. Storing defaults is one change, and is allowed.
-func (e *evidence) wavered(n int, s seen) bool { return s.raised > e.before.raised[n]+1 }
+func (e *evidence) wavered(n int, s seen) bool { return s.generation > e.before.generations[n]+1 }
 
 // content judges an object that differs at a served version.
 func (e *evidence) content(version int, name string, s seen) {
@@ -197,7 +197,7 @@ func (e *evidence) content(version int, name string, s seen) {
 	actual := other
 	switch {
 	case e.before.contents[version][n] == s.content:
-		actual = fmt.Sprintf("the same after other content: its generation was raised from %d to %d", e.before.raised[n], s.raised)
+		actual = fmt.Sprintf("the same after other content: its generation was raised from %d to %d", e.before.generations[n], s.generation)
 	case len(e.different) < maxExplained:
 		e.different = append(e.different, different{len(e.findings), name})
 	}

@@ -183,7 +183,7 @@ func TestJudge(t *testing.T) {
 			}
 		}, want: []string{"default/a: expected at v1beta1 the content from before the migration, got other content"}},
 		"the same content after another": {happens: func(e *evidence) {
-			e.reads(func(n int, s *seen) bool { s.raised = uint32(1 + n); return true }) // storing defaults raises it once
+			e.reads(func(n int, s *seen) bool { s.generation = uint32(1 + n); return true }) // storing defaults raises it once
 		}, want: []string{"default/b: expected at v1 the content from before the migration, got the same after other content: its generation was raised from 0 to 2"}},
 		"another content of what changed while it was read before": {happens: func(e *evidence) {
 			e.before.contents[0][1] = 0
