@@ -287,29 +287,16 @@ func (p *prober) ownVersion(ctx SpecContext) {
 	all, _ := p.against(ctx, what)
 	p.env.Tried(p.came)
 	p.report(ctx, what, all)
-	why := p.among(ctx)
-	if len(why) == 0 {
-		return
-	}
-	if by := p.confused(ctx); by == "" {
-		for _, w := range why {
-			p.violated(p.env.Severity(none), w.x, w.message)
-		}
-	} else if len(all) == 0 {
+	found, by := p.among(ctx)
+	if by != "" && !found && len(all) == 0 {
 		Skip(fmt.Sprintf("cannot be judged while %s fails: the result for an object depends on others", by))
 	}
 }
 
-// surprise is an answer that is not as expected, and why.
-type surprise struct {
-	x       exchange
-	message string
-}
-
-// among returns what is wrong with objects that already have the desired version when they are asked for between others.
-func (p *prober) among(ctx context.Context) []surprise {
+// among asks for objects that already have the desired version between others. It reports whether it found something, and returns the
+// requirement by which another finding is explained.
+func (p *prober) among(ctx context.Context) (found bool, by requirement.ID) {
 	GinkgoHelper()
-	var wrong []surprise
 	for _, pair := range p.pairs(ctx) {
 		if p.oneWay(pair) {
 			continue
@@ -319,14 +306,21 @@ func (p *prober) among(ctx context.Context) []surprise {
 			continue // which the property reports
 		}
 		x, d, is := p.severalVersions(ctx, pair.To, []string{pair.From, pair.To})
+		message := ""
 		switch v := x.judgement.Rejected(); {
 		case v != nil:
-			wrong = append(wrong, surprise{x, fmt.Sprintf("%s: expected objects that are at %s already to be returned unchanged among others, got %s", x.what, pair.To, v)})
-		case is:
-			wrong = append(wrong, surprise{x, d.words(pair.To)})
+			message = fmt.Sprintf("%s: expected objects that are at %s already to be returned unchanged among others, got %s", x.what, pair.To, v)
+		case is && by == "":
+			if by = p.confused(ctx); by == "" {
+				message = d.words(pair.To)
+			}
+		}
+		if message != "" {
+			found = true
+			p.violated(p.env.Severity(none), x, message)
 		}
 	}
-	return wrong
+	return found, by
 }
 
 // severalVersions asks for objects at several versions, and returns the first that is converted otherwise than alone.
