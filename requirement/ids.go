@@ -490,6 +490,7 @@ const (
 	StorageDropStoredVersions                           ID = "storage.drop.stored-versions"                             // The version that is removed is not in status.storedVersions.
 	StorageDropManagedFields                            ID = "storage.drop.managed-fields"                              // The managed fields of no object name the version that is removed.
 	StorageDropOwnerReferences                          ID = "storage.drop.owner-references"                            // No owner reference names the version that is removed.
+	StorageDropManifests                                ID = "storage.drop.manifests"                                   // Nothing that is applied or upgraded once more names the version that is removed, such as manifests, deployed releases of Helm, and what kubectl apply keeps in annotations.
 	StorageDropRequests                                 ID = "storage.drop.requests"                                    // Nobody still asks for the version that is removed.
 	DoctorDefinitionAccepted                            ID = "doctor.definition.accepted"                               // The API server has accepted the names and the schemas of a definition, and serves it.
 	DoctorDefinitionDeletion                            ID = "doctor.definition.deletion"                               // No definition has been waiting for its deletion for more than five minutes.

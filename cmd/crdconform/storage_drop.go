@@ -29,8 +29,12 @@ func newStorageDrop(s streams) *cobra.Command {
 		Use:   "safe-to-drop CRD VERSION",
 		Short: "Prove that a version can be removed from a definition, or show what blocks it",
 		Long: `safe-to-drop says whether a version can be removed from a definition. It can if it is not the storage version, no object is
-stored at it, status.storedVersions does not contain it, no managed fields and no owner references name it, and no client
-requests it. Each of these is a requirement, storage.drop.*, which "crdconform explain" shows. It sends only GET requests.
+stored at it, status.storedVersions does not contain it, no managed fields and no owner references name it, no manifest,
+deployed release of Helm or annotation of kubectl apply does, and no client requests it. Each of these is a requirement,
+storage.drop.*, which "crdconform explain" shows. It sends only GET requests.
+
+Helm keeps its releases in Secrets; of these, only the names and versions of objects are kept. --skip-resources secrets
+leaves them out. Manifests are read from the files and folders of --manifests.
 
 Whatever blocks the removal is listed by namespace and name, with a command that fixes it: the first ` + strconv.Itoa(storage.Shown) + ` of each kind
 as text, and all as JSON.
@@ -46,6 +50,7 @@ Exit codes:
   130  interrupted`,
 		Example: `  crdconform storage safe-to-drop crontabs.stable.example.com v1beta1 --context staging
   crdconform storage safe-to-drop crontabs.stable.example.com v1beta1 --context staging --audit-log audit.log
+  crdconform storage safe-to-drop crontabs.stable.example.com v1beta1 --context staging --manifests ../deployments
   crdconform storage safe-to-drop crontabs.stable.example.com v1beta1 --context staging --output json
   crdconform storage safe-to-drop crontabs.stable.example.com v1beta1 --context staging \
     --etcd-endpoints https://127.0.0.1:2379 --etcd-ca-file ca.crt --etcd-cert client.crt --etcd-key client.key`,

@@ -22,6 +22,7 @@ type storageLook struct {
 	etcd     etcdFlags
 	snapshot string
 	auditLog string
+	manifest []string
 	skip     []string
 	pageSize int64
 	output   string
@@ -33,7 +34,8 @@ func (l *storageLook) bind(flags *pflag.FlagSet) {
 	l.etcd.bind(flags)
 	flags.StringVar(&l.snapshot, "snapshot", "", "read the stored versions from a file written by \"etcdctl snapshot save\"")
 	flags.StringVar(&l.auditLog, "audit-log", "", "audit log of the API servers: JSON lines, optionally compressed with gzip")
-	flags.StringSliceVar(&l.skip, "skip-resources", nil, "resources to leave out of the search for owner references, such as secrets or leases.coordination.k8s.io")
+	flags.StringSliceVar(&l.manifest, "manifests", nil, "files, or folders of any depth, with manifests that may name a version, such as a checkout of git")
+	flags.StringSliceVar(&l.skip, "skip-resources", nil, "resources to leave out of the search, such as leases.coordination.k8s.io or secrets, where Helm keeps its releases")
 	flags.Int64Var(&l.pageSize, "page-size", 500, "objects to list at a time")
 	flags.StringVarP(&l.output, "output", "o", "text", "format: "+listOf(l.formats()))
 }
@@ -75,6 +77,11 @@ func (l *storageLook) inspect(ctx context.Context, names []string, options stora
 	}
 	if l.auditLog != "" {
 		if options.AuditLog, err = storage.ReadAuditLog(ctx, l.auditLog, names); err != nil {
+			return nil, nil, l.unlooked(ctx, err)
+		}
+	}
+	if len(l.manifest) > 0 {
+		if options.Manifests, err = storage.ReadManifests(l.manifest); err != nil {
 			return nil, nil, l.unlooked(ctx, err)
 		}
 	}
@@ -134,7 +141,10 @@ snapshot (--snapshot), or else derives it from how the definition changed, as fa
 says which.
 
 Requests for a version are read from an audit log (--audit-log), or else from the metrics of the API server, which cover
-deprecated versions only.
+deprecated versions only. Deployed releases of Helm are read from its Secrets, and manifests from --manifests.
+
+The last lines are the steps to a definition without each old version, with what is done already, the command for the rest,
+and how to undo it.
 
 Exit codes:
   0    everything could be read
@@ -143,6 +153,7 @@ Exit codes:
   130  interrupted`,
 		Example: `  crdconform storage status crontabs.stable.example.com --context staging
   crdconform storage status crontabs.stable.example.com --context staging --snapshot backup.db --audit-log audit.log.gz
+  crdconform storage status crontabs.stable.example.com --context staging --manifests ../deployments
   crdconform storage status crontabs.stable.example.com --context staging --output json
   crdconform storage status crontabs.stable.example.com --context staging --output html > stored.html`,
 		Args: definitionNames,
@@ -211,7 +222,7 @@ func (l *storageLook) writeHTML(inventory *storage.Inventory) error {
 	page := &reporter.Tables{Title: "stored versions", Notes: inventory.NotesText()}
 	for _, d := range inventory.Definitions {
 		page.Tables = append(page.Tables, reporter.Table{
-			Title: d.Title(), Table: d.VersionTable(), Notes: d.NotesText(storedSources),
+			Title: d.Title(), Table: d.VersionTable(), Notes: d.NotesText(storedSources) + d.PlanText(),
 		})
 	}
 	text, err := written(page.HTML)

@@ -78,14 +78,12 @@ func (r *record) unmanaged(k *kind, id requirement.ID) {
 	}
 }
 
-// droppable notes what still needs a version. That status.storedVersions has it is left to the API server, which refuses the definition.
+// droppable notes what still needs a version. That status.storedVersions has it is left to the API server, which refuses the definition, and
+// manifests are up to users.
 func (r *record) droppable(k *kind, version string, verdict storage.Removal) {
 	for _, f := range verdict.Findings {
-		skipped := []requirement.ID{requirement.StorageDropStorageVersion, requirement.StorageDropStoredVersions, requirement.StorageDropRequests}
+		skipped := []requirement.ID{requirement.StorageDropStorageVersion, requirement.StorageDropStoredVersions, requirement.StorageDropRequests, requirement.StorageDropManifests}
 		if f.Answer == storage.Safe || slices.Contains(skipped, f.Requirement) {
-			continue
-		}
-		if f.Kind == storage.LastApplied { // it is up to users
 			continue
 		}
 		if f.Answer == storage.CannotTell {
@@ -120,7 +118,7 @@ func stillNeeds(b storage.Blocker, version string) string {
 		return "managed fields" + by + " name it, so server-side apply fails from then on"
 	case storage.OwnerReference:
 		return b.Resource + " has an owner reference" + by + " that names it, so it is never collected"
-	case storage.StoredObject, storage.LastApplied:
+	case storage.StoredObject, storage.LastApplied, storage.HelmRelease, storage.Manifest:
 	}
 	return "this object is stored at " + version + ", so it can be neither read nor deleted from then on"
 }

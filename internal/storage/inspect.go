@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
@@ -38,11 +39,14 @@ type Options struct {
 	// Skip are resources that are not looked at for owner references, such as secrets or leases.coordination.k8s.io.
 	Skip []string
 
-	// Own leaves out everything but the objects of the definitions, so that owner references are not looked for.
+	// Own leaves out everything but the objects of the definitions, so that neither owner references nor releases of Helm are looked for.
 	Own bool
 
 	// AuditLog is what was read of an audit log, or nil.
 	AuditLog *AuditLog
+
+	// Manifests are what was read of the user's files, or nil.
+	Manifests *Manifests
 
 	// Progress gets how many objects of a resource were seen. It may be nil.
 	Progress func(resource string, objects int64)
@@ -60,6 +64,7 @@ type inspector struct {
 	options     Options
 	definitions apiextensionsclient.CustomResourceDefinitionInterface
 	discovery   discovery.DiscoveryInterface
+	objects     dynamic.Interface
 	metadata    metadata.Interface
 	raw         rest.Interface // for what is no resource
 	host        string
@@ -102,7 +107,8 @@ func (i *inspector) connect(config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	i.discovery, i.definitions, i.metadata, i.raw = clients.Discovery, clients.Definitions.Client, clients.Metadata, clients.Discovery.RESTClient()
+	i.discovery, i.definitions, i.raw = clients.Discovery, clients.Definitions.Client, clients.Discovery.RESTClient()
+	i.objects, i.metadata = clients.Objects, clients.Metadata
 	return nil
 }
 
@@ -124,12 +130,15 @@ func (i *inspector) look(ctx context.Context, names []string) error {
 			return err
 		}
 	}
-	if err := i.everything(ctx); err != nil {
+	if err := errors.Join(i.everything(ctx), i.manifests()); err != nil {
 		return err
 	}
 	for _, d := range i.inventory.Definitions {
 		i.sum(d)
 		i.requests(ctx, d)
+		for _, v := range d.Versions {
+			v.Plan = i.inventory.plan(d, v)
+		}
 		if err := i.unchanged(ctx, d); err != nil {
 			return err
 		}
@@ -318,8 +327,10 @@ func (i *inspector) sum(d *Definition) {
 	}
 	named := map[string]bool{}
 	for at, kinds := range i.book.blockers {
-		if _, applied := kinds[LastApplied]; at.definition == d && (len(kinds) > 1 || !applied) { // a manifest of the past breaks nothing
-			named[at.version] = true
+		for kind := range kinds {
+			if at.definition == d && kind != LastApplied && kind != HelmRelease && kind != Manifest { // these break nothing that is there
+				named[at.version] = true
+			}
 		}
 	}
 	for at := range i.book.stored {
@@ -344,6 +355,6 @@ func (i *inspector) sum(d *Definition) {
 		at := place{d, v.Name}
 		v.Stored, v.First = i.book.stored[at], i.book.first[at]
 		v.ManagedFields, v.OwnerReferences = i.book.blockers[at][ManagedFields], i.book.blockers[at][OwnerReference]
-		v.LastApplied = i.book.blockers[at][LastApplied]
+		v.LastApplied, v.HelmReleases, v.Manifests = i.book.blockers[at][LastApplied], i.book.blockers[at][HelmRelease], i.book.blockers[at][Manifest]
 	}
 }

@@ -47,11 +47,8 @@ type judgement struct {
 func Judge(inventory *Inventory, definition *Definition, version *Version, requests bool) Removal {
 	j := judgement{inventory, definition, version, requests}
 	verdict := Removal{Definition: definition.Name, Version: version.Name, Answer: Safe}
-	conditions := []Condition{j.storage(), j.objects(), j.storedVersions(), j.managedFields(), j.ownerReferences(), j.requested()}
-	if version.LastApplied > 0 {
-		conditions = slices.Insert(conditions, 4, j.lastApplied())
-	}
-	for _, f := range conditions {
+	conditions := []Condition{j.storage(), j.objects(), j.storedVersions(), j.managedFields(), j.ownerReferences()}
+	for _, f := range slices.Concat(conditions, j.manifests(), []Condition{j.requested()}) {
 		verdict.Findings = append(verdict.Findings, f)
 		if f.Answer == NotSafe || f.Answer == CannotTell && verdict.Answer == Safe {
 			verdict.Answer = f.Answer
@@ -187,17 +184,6 @@ func (j judgement) managedFields() Condition {
 		f.Answer, f.Text = Safe, fmt.Sprintf("No managed fields name %s.", v.Name)
 	}
 	return f
-}
-
-// lastApplied is about managed fields of the kind that kubectl apply keeps itself, in an annotation.
-func (j judgement) lastApplied() Condition {
-	d, v := j.definition, j.version
-	return Condition{
-		Requirement: requirement.StorageDropManagedFields, Answer: NotSafe, Kind: LastApplied, Count: v.LastApplied, First: v.First[LastApplied],
-		Text: fmt.Sprintf("%s last applied at %s by kubectl, which finds in that what a manifest no longer has: a field that %s names otherwise stays when it is removed from the manifest.",
-			visible.Count(v.LastApplied, "object was", "objects were"), v.Name, d.StorageVersion()),
-		Mend: fmt.Sprintf("rewrite their manifests to %s without removing anything, and use the command shown for each before they change", d.StorageVersion()),
-	}
 }
 
 func (j judgement) ownerReferences() Condition {

@@ -46,7 +46,10 @@ func (i *inspector) everything(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	if i.options.Own {
+		return nil
+	}
+	return i.helm(ctx)
 }
 
 // twins are resources that show what another resource shows, too.
@@ -98,12 +101,15 @@ func (i *inspector) resources() ([]schema.GroupVersionResource, error) {
 
 // skipped reports whether the user does not want a resource to be looked at.
 func (i *inspector) skipped(at schema.GroupVersionResource) bool {
-	name := at.GroupResource().String()
-	if !slices.Contains(i.options.Skip, name) {
+	if !i.isSkipped(at) {
 		return false
 	}
-	i.inventory.Skipped = append(i.inventory.Skipped, name)
+	i.inventory.Skipped = append(i.inventory.Skipped, at.GroupResource().String())
 	return true
+}
+
+func (i *inspector) isSkipped(at schema.GroupVersionResource) bool {
+	return slices.Contains(i.options.Skip, at.GroupResource().String())
 }
 
 // list lists a resource, that of a definition or of others.

@@ -22,6 +22,8 @@ type Inventory struct {
 
 	// Skipped are resources that were not looked at because the user wanted it so.
 	Skipped []string `json:"skipped,omitempty"`
+
+	helmGaps []Gap // releases of Helm that could not be read
 }
 
 // Gap is something that could not be looked at.
@@ -56,6 +58,11 @@ type Definition struct {
 	// Versions are those that it has, in its order, and then those that it no longer has and something names.
 	Versions []*Version `json:"versions"`
 
+	// Manifests is how many of the user's manifests are of its kind; nil if there were none to look at.
+	Manifests *int64 `json:"manifests,omitempty"`
+
+	manifestGaps []Gap // manifests that could not be read
+
 	// Gaps are what could not be looked at for this definition alone.
 	Gaps []Gap `json:"gaps,omitempty"`
 
@@ -79,7 +86,13 @@ type Version struct {
 	// LastApplied is the number of objects that kubectl apply was last given at it.
 	LastApplied int64 `json:"lastApplied,omitempty"`
 
+	HelmReleases int64 `json:"helmReleases,omitempty"` // objects of deployed releases of Helm that name it
+	Manifests    int64 `json:"manifests,omitempty"`    // the user's manifests that name it
+
 	Requests Requests `json:"requests"`
+
+	// Plan has the steps to a definition without the version; none if it is gone, or the one that clients get by default.
+	Plan []Step `json:"plan,omitempty"`
 
 	// First are the first blockers of each kind, at most Shown.
 	First map[Kind][]Blocker `json:"-"`
@@ -110,6 +123,8 @@ const (
 	ManagedFields  Kind = "managed-fields"
 	OwnerReference Kind = "owner-reference"
 	LastApplied    Kind = "last-applied"
+	HelmRelease    Kind = "helm-release"
+	Manifest       Kind = "manifest"
 )
 
 // Blocker is an object that a version cannot be dropped for.
@@ -118,12 +133,15 @@ type Blocker struct {
 	Resource  string `json:"resource"` // such as deployments.apps
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	By        string `json:"by,omitempty"`   // the field manager, or the owner
+	By        string `json:"by,omitempty"`   // the field manager, the owner, the release, or the file
 	Mend      string `json:"mend,omitempty"` // a command that mends it
 }
 
-// String names the object.
+// String names the object; one of a template has no name yet.
 func (b Blocker) String() string {
+	if b.Name == "" {
+		return b.Resource
+	}
 	if b.Namespace == "" {
 		return b.Resource + " " + b.Name
 	}

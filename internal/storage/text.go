@@ -18,6 +18,7 @@ func (inventory *Inventory) Text(sources string) string {
 		fmt.Fprintf(&b, "%s\n", d.Title())
 		b.WriteString(d.VersionTable().Text())
 		b.WriteString(d.NotesText(sources))
+		b.WriteString(d.PlanText())
 	}
 	b.WriteString(inventory.NotesText())
 	return b.String()
@@ -54,7 +55,7 @@ func (d *Definition) NotesText(sources string) string {
 func (inventory *Inventory) NotesText() string {
 	text := gapsText(inventory.Gaps)
 	if len(inventory.Skipped) > 0 {
-		text += fmt.Sprintf("Not searched for owner references, as you asked: %s\n", strings.Join(inventory.Skipped, ", "))
+		text += fmt.Sprintf("Not searched, as you asked: %s\n", strings.Join(inventory.Skipped, ", "))
 	}
 	return text
 }
@@ -137,7 +138,7 @@ func versionNotes(v *Version) string {
 		fmt.Fprintf(&b, "  %s\n", asked.Text())
 	}
 	if !v.Storage {
-		for _, kind := range []Kind{StoredObject, ManagedFields, OwnerReference, LastApplied} {
+		for _, kind := range []Kind{StoredObject, ManagedFields, OwnerReference, LastApplied, HelmRelease, Manifest} {
 			if first := v.First[kind]; len(first) > 0 {
 				fmt.Fprintf(&b, "For example %s at %s: %s\n", kindText(kind), v.Name, first[0])
 			}
@@ -164,6 +165,10 @@ func kindText(kind Kind) string {
 		return "owner reference"
 	case LastApplied:
 		return "last applied"
+	case HelmRelease:
+		return "release of Helm"
+	case Manifest:
+		return "manifest"
 	}
 	return string(kind)
 }

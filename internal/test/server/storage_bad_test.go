@@ -96,7 +96,8 @@ func TestStorageBadClusters(t *testing.T) {
 		}
 		d := inventory.Definitions[0]
 		v := storage.Judge(inventory, d, d.Version("v1beta1"), false)
-		blocked(t, v, storage.NotSafe, requirement.StorageDropObjects, requirement.StorageDropStoredVersions, requirement.StorageDropManagedFields, requirement.StorageDropOwnerReferences)
+		blocked(t, v, storage.NotSafe, requirement.StorageDropObjects, requirement.StorageDropStoredVersions, requirement.StorageDropManagedFields, requirement.StorageDropOwnerReferences,
+			requirement.StorageDropManifests)
 		if f := finding(t, v, requirement.StorageDropObjects); f.Answer != storage.CannotTell || f.Gaps[0].What != c.name || !d.Unseen {
 			t.Errorf("got %+v", f)
 		}

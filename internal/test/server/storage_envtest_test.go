@@ -1,6 +1,11 @@
 package server_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -60,12 +65,38 @@ func TestStorageWholeAPIServer(t *testing.T) {
 	if _, err := client.CoreV1().Secrets("default").Create(t.Context(), dependent, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	release := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "sh.helm.release.v1.shop.v1", Labels: map[string]string{"owner": "helm", "status": "deployed"}},
+		Data:       map[string][]byte{"release": helmRelease(t, "whole.example.com/v1beta1")},
+	}
+	if _, err := client.CoreV1().Secrets("default").Create(t.Context(), release, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	v := c.judge(storage.Options{})
-	blocked(t, v, storage.NotSafe, requirement.StorageDropManagedFields, requirement.StorageDropOwnerReferences)
+	blocked(t, v, storage.NotSafe, requirement.StorageDropManagedFields, requirement.StorageDropOwnerReferences, requirement.StorageDropManifests)
+	if f := finding(t, v, requirement.StorageDropManifests); f.Count != 1 || f.First[0].By != "release shop in namespace default" {
+		t.Errorf("got %+v", f)
+	}
 	if f := finding(t, v, requirement.StorageDropOwnerReferences); f.Count != 1 || f.First[0].String() != "secrets default/dependent" {
 		t.Errorf("got %+v", f)
 	}
 	if f := finding(t, v, requirement.StorageDropObjects); !strings.Contains(f.Text, storage.History.Words()) {
 		t.Errorf("got %+v", f)
 	}
+}
+
+// helmRelease is what a Secret of Helm has of a release with a CronTab.
+func helmRelease(t *testing.T, apiVersion string) []byte {
+	t.Helper()
+	text, err := json.Marshal(map[string]string{"name": "shop", "namespace": "default", "manifest": "apiVersion: " + apiVersion + "\nkind: CronTab\nmetadata: {name: web}\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, wrote := w.Write(text)
+	if err := errors.Join(wrote, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return []byte(base64.StdEncoding.EncodeToString(packed.Bytes()))
 }

@@ -1,0 +1,132 @@
+package storage
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crdconform/crdconform/internal/kube"
+)
+
+// deployedReleases selects what Helm keeps its deployed releases in. Those that were replaced are not upgraded any more.
+const deployedReleases = "owner=helm,status=deployed"
+
+// mostRelease is how many bytes a release may have. Compressed, it fits into a Secret.
+const mostRelease = 64 << 20
+
+// release is what matters of a release of Helm.
+type release struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+	Manifest  string `json:"manifest"` // everything that it installed
+}
+
+// helm enters which versions the deployed releases of Helm name. Of their Secrets, or ConfigMaps, nothing is kept but the names of objects.
+func (i *inspector) helm(ctx context.Context) error {
+	for _, store := range []struct {
+		at      schema.GroupVersionResource
+		encoded bool // whether the data is encoded as that of Secrets is
+	}{{schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, true}, {schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, false}} {
+		if i.isSkipped(store.at) {
+			continue
+		}
+		if err := i.book.mark(); err != nil {
+			return err
+		}
+		err := i.releases(ctx, store.at, store.encoded)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err == nil, apierrors.IsNotFound(err): // some API servers have nothing but definitions
+			i.book.keep()
+			continue
+		case isInternal(err):
+			return err
+		}
+		gap := Gap{What: store.at.Resource, Why: "the releases of Helm cannot be listed: " + line(err.Error())}
+		if apierrors.IsForbidden(err) {
+			gap.Why, gap.Mend = "the user may not list the releases of Helm in all namespaces", i.right("list", store.at.Resource, err)
+		}
+		i.inventory.helmGaps = append(i.inventory.helmGaps, gap)
+		if err := i.book.back(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (i *inspector) releases(ctx context.Context, at schema.GroupVersionResource, encoded bool) error {
+	all := kube.Pager[*unstructured.UnstructuredList]{List: i.objects.Resource(at).List, Options: metav1.ListOptions{Limit: i.options.PageSize, LabelSelector: deployedReleases}}
+	gaps := len(i.inventory.helmGaps)
+	all.Anew = func() error {
+		i.inventory.helmGaps = i.inventory.helmGaps[:gaps]
+		if err := i.book.back(); err != nil {
+			return internalError{err}
+		}
+		return nil
+	}
+	return all.Each(ctx, func(page *unstructured.UnstructuredList) error {
+		for n := range page.Items {
+			if err := i.release(at, &page.Items[n], encoded); err != nil {
+				return internalError{err}
+			}
+		}
+		return nil
+	})
+}
+
+// release enters what a release names.
+func (i *inspector) release(at schema.GroupVersionResource, o *unstructured.Unstructured, encoded bool) error {
+	text, _, _ := unstructured.NestedString(o.Object, "data", "release")
+	r, err := parseRelease(text, encoded)
+	if err != nil {
+		i.inventory.helmGaps = append(i.inventory.helmGaps, Gap{What: fmt.Sprintf("%s %s/%s", at.Resource, o.GetNamespace(), o.GetName()), Why: fmt.Sprintf("what it has of a release of Helm cannot be read: %v", err)})
+		return nil
+	}
+	var m Manifests
+	m.read("release", []byte(r.Manifest))
+	for _, d := range i.inventory.Definitions {
+		found, gaps := m.of(d)
+		i.inventory.helmGaps = append(i.inventory.helmGaps, gaps...)
+		for version, objects := range found {
+			for _, n := range objects {
+				by := fmt.Sprintf("release %s in namespace %s", r.Name, r.Namespace)
+				if err := i.book.enter(place{d, version}, HelmRelease, n.blocker(HelmRelease, d, by)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// parseRelease decodes a release: JSON, compressed by gzip, as base64, and that as base64 once more in a Secret.
+func parseRelease(text string, encoded bool) (r release, err error) {
+	data := []byte(text)
+	layers := 1
+	if encoded {
+		layers = 2
+	}
+	for range layers {
+		if data, err = base64.StdEncoding.DecodeString(string(data)); err != nil {
+			return r, err
+		}
+	}
+	reader, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return r, err
+	}
+	if data, err = io.ReadAll(io.LimitReader(reader, mostRelease)); err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(data, &r)
+}

@@ -1,0 +1,98 @@
+package storage
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/version"
+)
+
+// Step is one on the way to a definition without a version.
+type Step struct {
+	Text string `json:"text"`           // what is to be done, in a sentence
+	How  string `json:"how,omitempty"`  // a command, if there is one
+	Undo string `json:"undo,omitempty"` // what takes it back; empty if there is nothing to take back
+	Done bool   `json:"done"`           // the gate before the next step
+}
+
+// plan returns the steps from what was found to a definition without a version, in the order of the Kubernetes documentation, and of what
+// breaks otherwise. It returns none for versions that are removed already, and for the one that clients get by default.
+func (inventory *Inventory) plan(d *Definition, v *Version) []Step {
+	first := d.preferred()
+	if !v.Defined || v.Name == first {
+		return nil
+	}
+	to := first
+	if !v.Storage {
+		to = d.StorageVersion()
+	}
+	flags := strings.TrimSpace(d.Name + " " + v.Name + " " + inventory.Flags)
+	applied := v.LastApplied + v.HelmReleases + v.Manifests
+	return []Step{
+		{
+			Text: fmt.Sprintf("Store new objects at %s: storage: true there, and false at %s.", to, v.Name),
+			Undo: "make " + v.Name + " the storage version again",
+			Done: !v.Storage,
+		},
+		{
+			Text: fmt.Sprintf("Rewrite the objects stored at %s, and take it out of status.storedVersions and managed fields.", v.Name),
+			How:  strings.TrimSpace(strings.Join([]string{"crdconform storage migrate", d.Name, "--drop", v.Name, inventory.Flags}, " ")),
+			Undo: fmt.Sprintf("make %s the storage version again, and migrate", v.Name),
+			Done: !v.Storage && v.Stored == 0 && d.Unknown == 0 && !d.Unseen && !v.Listed && v.ManagedFields == 0,
+		},
+		{
+			Text: fmt.Sprintf("Have owner references, manifests and releases of Helm name %s; safe-to-drop lists those that do not.", to),
+			How:  "crdconform storage safe-to-drop " + flags,
+			Done: v.OwnerReferences == 0 && applied == 0 && len(inventory.Gaps) == 0,
+		},
+		{
+			Text: fmt.Sprintf("Stop serving it: served: false at %s, when no client asks for it any more.", v.Name),
+			Undo: "set served: true again",
+			Done: !v.Served,
+		},
+		{
+			Text: "When safe-to-drop says SAFE, remove it from the definition, and then from the webhook.",
+			How:  "crdconform storage safe-to-drop " + flags,
+			Undo: "put it back into the definition, unserved, as long as the webhook converts it",
+		},
+	}
+}
+
+// preferred is the version of the highest priority.
+func (d *Definition) preferred() string {
+	best := ""
+	for _, v := range d.Versions {
+		if v.Defined && (best == "" || version.CompareKubeAwareVersionStrings(v.Name, best) > 0) {
+			best = v.Name
+		}
+	}
+	return best
+}
+
+// PlanText shows the steps to a definition without a version, for each that may go.
+func (d *Definition) PlanText() string {
+	var b strings.Builder
+	for _, v := range d.Versions {
+		next := "next"
+		for n, step := range v.Plan {
+			if n == 0 {
+				fmt.Fprintf(&b, "To remove %s:\n", v.Name)
+			}
+			mark := "done"
+			if !step.Done {
+				mark, next = next, "then"
+			}
+			fmt.Fprintf(&b, "  %d %s: %s\n", n+1, mark, step.Text)
+			if step.Done {
+				continue
+			}
+			if step.How != "" {
+				fmt.Fprintf(&b, "    %s\n", step.How)
+			}
+			if step.Undo != "" {
+				fmt.Fprintf(&b, "    To undo it: %s\n", step.Undo)
+			}
+		}
+	}
+	return b.String()
+}
