@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +21,7 @@ import (
 	"github.com/crdconform/crdconform/internal/subject/deployed"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // doctoring is the command doctor.
@@ -26,6 +30,7 @@ type doctoring struct {
 	storageTarget
 	reporting
 	namespace, output string
+	contexts          []string
 	strict, forward   bool
 	all               bool
 }
@@ -53,6 +58,7 @@ Exit codes:
   130  interrupted`,
 		Example: `  crdconform doctor --context staging
   crdconform doctor crontabs.stable.example.com --context staging --port-forward
+  crdconform doctor --contexts staging,production
   crdconform doctor --context staging --namespace capi-system --output json
   crdconform doctor --context staging --output sarif > doctor.sarif`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -70,6 +76,7 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	d.bind(flags)
+	flags.StringSliceVar(&d.contexts, "contexts", nil, "contexts of several clusters, which are inspected one after another, with a table at the end")
 	flags.StringVarP(&d.namespace, "namespace", "n", "", "inspect only definitions whose webhook is in this namespace")
 	flags.BoolVarP(&d.all, "all-namespaces", "A", false, "inspect definitions with webhooks in any namespace, which is the default")
 	flags.BoolVar(&d.forward, "port-forward", false, "connect to the webhooks through the API server, to see their certificates")
@@ -87,17 +94,77 @@ func (d *doctoring) run(ctx context.Context, names []string) error {
 	if err := knownFormat(d.output, doctorForms()...); err != nil {
 		return err
 	}
-	if d.all && d.namespace != "" {
+	switch {
+	case d.all && d.namespace != "":
 		return errors.New("--namespace and --all-namespaces cannot be combined")
+	case len(d.contexts) == 0:
+		report, err := d.inspect(ctx, names)
+		if report == nil || err != nil {
+			return err
+		}
+		return finish(report)
+	case d.context != "":
+		return errors.New("--context and --contexts cannot be combined")
+	case d.output != "text":
+		return fmt.Errorf("--contexts has no --output %s; --report-dir writes a report for each context", d.output)
 	}
+	return d.several(ctx, names)
+}
+
+// several inspects a cluster after another. One that cannot be inspected does not keep the others from it.
+func (d *doctoring) several(ctx context.Context, names []string) error {
+	t := visible.Table{Head: []string{"CONTEXT", "VERDICT", "FAILED", "TOLERATED", "PASSED"}}
+	for _, name := range d.contexts { // a name that is wrong is no finding
+		target := d.storageTarget
+		target.context = name
+		_, err := target.connect(ctx, true)
+		if _, is := errors.AsType[*exitError](err); err != nil && !is {
+			return err
+		}
+	}
+	code := 0
+	for i, name := range d.contexts {
+		if i > 0 {
+			fmt.Fprintln(d.out)
+		}
+		one := *d
+		one.context, one.contexts = name, nil
+		if d.dir != "" {
+			one.dir = filepath.Join(d.dir, url.PathEscape(name))
+		}
+		report, err := one.inspect(ctx, names)
+		failed, is := errors.AsType[*exitError](err)
+		switch {
+		case is && failed.code != exitInterrupted:
+			t.Add(name, failed.Error())
+			code = cmp.Or(code, exitUnjudged)
+		case err != nil:
+			return err
+		case report == nil:
+			t.Add(name, "no definitions")
+		default:
+			t.Add(name, report.Outcome, report.Counts[requirement.Failed], report.Counts[requirement.Tolerated], report.Counts[requirement.Passed])
+			if end, is := errors.AsType[*exitError](finish(report)); is {
+				code = min(cmp.Or(code, end.code), end.code) // what is wrong weighs more than what could not be judged
+			}
+		}
+	}
+	if err := write(d.out, "\n"+visible.Text(t.Text())); err != nil || code == 0 {
+		return err
+	}
+	return &exitError{code: code}
+}
+
+// inspect inspects the cluster of a context, and says what there is to do. Without definitions, there is no report.
+func (d *doctoring) inspect(ctx context.Context, names []string) (*reports.Report, error) {
 	d.began = time.Now()
 	cluster, err := d.connect(ctx, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	seen, err := d.look(ctx, cluster, names)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	report := d.newReport()
 	report.Strict, report.Cluster = d.strict, &reports.Cluster{Name: "existing", Version: seen.Version, WatchCache: true}
@@ -105,12 +172,9 @@ func (d *doctoring) run(ctx context.Context, names []string) error {
 	report.Seconds = time.Since(d.began).Seconds()
 	reporter.Conclude(report)
 	if len(seen.Definitions) == 0 {
-		return write(d.out, visible.Text(fmt.Sprintf("The cluster of the context %s has no definitions.\n", d.context)))
+		return nil, write(d.out, visible.Text(fmt.Sprintf("The cluster of the context %s has no definitions.\n", d.context)))
 	}
-	if err := d.write(seen, report); err != nil {
-		return err
-	}
-	return finish(report)
+	return report, d.write(seen, report)
 }
 
 // look looks at the cluster.
