@@ -35,6 +35,7 @@ type checker struct {
 	options optionFlags
 	flags   *pflag.FlagSet
 	hold    bool
+	fast    bool   // ends at the first failure
 	lossy   string // file for the losses to declare; empty for none
 	record  string // folder for what the webhook answers now; empty for none
 	seed    int64  // of the check, once it is known
@@ -120,6 +121,7 @@ func (c *checker) bindSpecs(cmd *cobra.Command) {
 	c.bindKnownFailing(flags)
 	c.complete(cmd)
 	c.bindHistory(flags)
+	bindFailFast(flags, &c.fast)
 	flags.BoolVar(&c.hold, "hold", false, "keep the PROGRAM running after the check until Ctrl-C, so that the scripts in the report work")
 	flags.StringVar(&c.lossy, "write-lossy", "", "file to write the fields that the webhook loses to, as lossy entries for crdconform.yaml; must not exist yet")
 	flags.StringVar(&c.record, "record-expected", "", "check nothing, and write to this folder what the webhook makes of the samples and of an object for each field, for --expect")
@@ -269,10 +271,19 @@ func requireWebhook(w config.Webhook) error {
 
 func (c *checker) run(ctx context.Context) error {
 	defer process.LimitMemory(c.set, true)()
+	check, err := c.describe()
+	if err != nil {
+		return err
+	}
+	return c.judge(ctx, check)
+}
+
+// describe is what is to be checked. It fails if the flags and the file do not go together.
+func (c *checker) describe() (engine.Description, error) {
 	c.selection.flags, c.filter, c.skip = c.flags, c.options.given.Filter, c.options.given.Skip
 	if c.flags.Changed("filter") || c.flags.Changed("skip") {
 		if _, err := c.resolve(checked()); err != nil {
-			return err
+			return engine.Description{}, err
 		}
 	}
 	check, err := c.check()
@@ -280,14 +291,20 @@ func (c *checker) run(ctx context.Context) error {
 		err = requireWebhook(check.Webhook)
 	}
 	if err != nil {
-		return err
+		return check, err
 	}
 	if w := check.Webhook; c.hold && (w.URL != "" || w.FromCRD != nil) {
-		return errors.New("--hold: only valid with a program; a URL keeps serving anyway")
+		return check, errors.New("--hold: only valid with a program; a URL keeps serving anyway")
 	}
 	if check.Generate.Objects == 0 && len(check.Samples) == 0 && len(check.CRDs) > 0 {
-		return check.At("generate.objects", "with 0 only samples are used, and there are none; give %s, or omit it", options.Key("samples"))
+		return check, check.At("generate.objects", "with 0 only samples are used, and there are none; give %s, or omit it", options.Key("samples"))
 	}
+	check.FailFast, check.First = c.fast, failedBefore(check.Path(check.ReportDir))
+	return check, nil
+}
+
+// judge checks what is described, and writes the report.
+func (c *checker) judge(ctx context.Context, check engine.Description) error {
 	p := &progress{streams: c.streams, strict: check.Strict, rerun: c.again, patience: patience}
 	var held *reports.Report
 	var ended error
@@ -375,7 +392,7 @@ func (c *checker) write(text string) error {
 // again is the command that checks one requirement again in the same way. Its report is in a folder inside that of the whole report, which it
 // must not replace, and it is no night of a history.
 func (c *checker) again(_ string, id requirement.ID) string {
-	words := append([]string{"crdconform", c.name}, c.repeated([]string{"filter", "skip", "seed", "report-dir", "history", "write-lossy", "record-expected"})...)
+	words := append([]string{"crdconform", c.name}, c.repeated([]string{"filter", "skip", "seed", "report-dir", "history", "write-lossy", "record-expected", "fail-fast"})...)
 	dir := c.dir
 	if filepath.Base(dir) != "again" {
 		dir = filepath.Join(dir, "again")

@@ -42,6 +42,7 @@ type runner struct {
 	load    workloadFlags
 	selects func(requirement.ID) bool
 	lenient bool // what is known to fail may pass
+	fast    bool // ends at the first failure
 }
 
 func newRun(s streams) *cobra.Command {
@@ -74,6 +75,7 @@ The load test is skipped if --filter or --skip is given, unless one of its own f
 	r.api.looks = true
 	r.bind(cmd)
 	r.bindHistory(cmd.Flags())
+	bindFailFast(cmd.Flags(), &r.fast)
 	cmd.Flags().StringSliceVar(&r.load.profiles, "load-profile", nil, "profiles of \"crdconform load\" to send one after another, instead of the constant load; each is sent unchanged unless other --load flags change it")
 	return cmd
 }
@@ -153,7 +155,7 @@ const objectsOfRun = 15
 func (r *runner) describe() (engine.Description, error) {
 	d := engine.Description{
 		JudgesServer: true, Chapters: r.chapters, RerunCommand: r.rerun, ServeReference: serveReference,
-		KnownFailingFile: r.knownFailing, Lenient: r.lenient, CollectArtifacts: r.gather,
+		KnownFailingFile: r.knownFailing, Lenient: r.lenient, CollectArtifacts: r.gather, FailFast: r.fast,
 	}
 	c := config.Default()
 	c.Override("apiServer", r.options.given, "--api-server")

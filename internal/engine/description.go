@@ -84,6 +84,13 @@ type Description struct {
 	// AfterJudged is called with the whole report when everything is judged and the webhook still runs. It may be nil.
 	AfterJudged func(context.Context, *reports.Report)
 
+	// First reports whether a requirement failed when a definition was checked the last time, so that it is judged before all others. It
+	// may be nil.
+	First func(definition string, id requirement.ID) bool
+
+	// FailFast judges nothing more once a requirement has failed.
+	FailFast bool
+
 	// RerunCommand returns a command that checks one requirement again, for reports. A definition is named when there are
 	// several. It may be nil.
 	RerunCommand func(definition string, id requirement.ID) string

@@ -65,7 +65,8 @@ func (s *session) judgeBy(ctx context.Context, client *wire.Client, kind corpus.
 	}
 	s.report.Results = append(s.report.Results, s.results(nameOf(kind), outcome.Results)...)
 	s.report.Interrupted = s.report.Interrupted || outcome.Interrupted
-	if err == nil && ctx.Err() == nil && s.report.Load == nil && len(s.loads) > 0 && !s.loadsAlone() {
+	s.enough = outcome.Enough
+	if err == nil && ctx.Err() == nil && !s.enough && s.report.Load == nil && len(s.loads) > 0 && !s.loadsAlone() {
 		err = s.loadWith(ctx, client)
 	}
 	return err
@@ -73,7 +74,7 @@ func (s *session) judgeBy(ctx context.Context, client *wire.Client, kind corpus.
 
 // options returns what the specs may use.
 func (s *session) options(subject *suites.Subject) suites.Options {
-	o := suites.Options{Cluster: s.api, Subject: subject, Seed: s.Seed(), Select: s.selects, Readings: s.want.Readings}
+	o := suites.Options{Cluster: s.api, Subject: subject, Seed: s.Seed(), Select: s.selects, Readings: s.want.Readings, Priority: s.priority(subject.Corpus), Enough: s.isEnough}
 	if s.api == nil {
 		return o
 	}

@@ -42,6 +42,7 @@ type session struct {
 	unknown  []string // the definitions of whose objects the webhook converts none
 	limit    limit
 	crashes  crashes // of the webhook under test
+	enough   bool    // a failure has ended the run, see Description.FailFast
 }
 
 func (p *Plan) begin(progress Progress, log io.Writer) *session {
@@ -130,7 +131,7 @@ func (s *session) up(ctx context.Context, wantsCluster bool, use func() error) e
 	}
 	return s.withWebhook(ctx, func() error {
 		err := s.withCluster(ctx, wantsCluster, use)
-		if err != nil || ctx.Err() != nil || len(s.loads) == 0 || !s.loadsAlone() {
+		if err != nil || ctx.Err() != nil || s.enough || len(s.loads) == 0 || !s.loadsAlone() {
 			return err
 		}
 		defer s.limit.lift()
@@ -223,7 +224,9 @@ func (s *session) specs(ctx context.Context) (err error) {
 	stop := s.deployReference(ctx)
 	defer func() { err = errors.Join(err, stop(context.WithoutCancel(ctx))) }()
 	s.say(s.notes...)
-	for _, kind := range s.kinds {
+	defer s.arrange()
+	kinds := s.inTurn()
+	for i, kind := range kinds {
 		if ctx.Err() != nil {
 			return nil // the caller stopped it
 		}
@@ -231,12 +234,18 @@ func (s *session) specs(ctx context.Context) (err error) {
 			s.collect(ctx, "")
 			return err
 		}
+		if s.enough {
+			s.noteEnough(kinds[i+1:])
+			break
+		}
 	}
 	if len(s.unknown) == len(s.kinds) {
 		return errUnknownKinds
 	}
 	s.noteCrashes()
-	s.reviseAll(s.report)
+	if !s.enough {
+		s.reviseAll(s.report)
+	}
 	if len(s.report.With(requirement.Failed, requirement.Errored)) > 0 {
 		s.collect(context.WithoutCancel(ctx), "")
 	}

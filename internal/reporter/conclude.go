@@ -187,6 +187,9 @@ func failureHeadline(r *reports.Report) string {
 		failed += n
 		strictly = fmt.Sprintf(", %d of them tolerated unless strict", n)
 	}
+	if n := r.Counts[requirement.Unknown]; n > 0 && r.Error == "" { // otherwise the error says why
+		strictly += fmt.Sprintf(", %d not judged", n)
+	}
 	missed, late := "", ""
 	if r.Load != nil {
 		missed, late = misses(r.Load), behind(r.Load)

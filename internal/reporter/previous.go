@@ -76,6 +76,26 @@ func (f Folder) Forget() error {
 	return nil
 }
 
+// FailedBefore returns the results that failed in the last run that judged something, of which the report is in a folder; none if there is
+// no such report.
+func FailedBefore(name string) []reports.Result {
+	root, err := os.OpenRoot(name)
+	if err != nil {
+		return nil // there was no run
+	}
+	defer func() { _ = root.Close() }() // it was only read
+	for _, file := range []string{layout.Report, path.Join(previous, layout.Report)} {
+		text, err := root.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		if r, err := reports.Read(text); err == nil && judgedAny(r) {
+			return slices.DeleteFunc(r.Results, func(result reports.Result) bool { return !r.Failing(result) })
+		}
+	}
+	return nil
+}
+
 // judgedAny reports whether a report has a verdict, or the results of a load test.
 func judgedAny(r *reports.Report) bool {
 	return r.Load != nil || slices.ContainsFunc(r.Results, func(result reports.Result) bool {

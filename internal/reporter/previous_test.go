@@ -43,6 +43,9 @@ func TestPreviousReport(t *testing.T) {
 		if files["mine.txt"] != "mine" || strings.Contains(files["report.json"], "no webhook") != (step.report.Error == "no webhook") {
 			t.Errorf("step %d: there are %v", i, names(files))
 		}
+		if failed := FailedBefore(dir); len(failed) != 1 || failed[0].ID != judged.Results[0].ID {
+			t.Errorf("step %d: failed before: %v", i, failed)
+		}
 		if kept := strings.Contains(files["previous/report.json"], `"Failed"`); kept != step.kept {
 			t.Errorf("step %d: the report that judged is kept: %t", i, kept)
 		}

@@ -281,3 +281,55 @@ func TestOrder(t *testing.T) {
 		t.Errorf("two seeds lead to one order: %v", first)
 	}
 }
+
+// TestPriority has specs of a higher priority come first, and those that are alike in an order that the seed decides.
+func TestPriority(t *testing.T) {
+	last, first := requirement.All()[3].ID, requirement.All()[17].ID
+	priorities := map[requirement.ID]int{first: 1, last: -1}
+	priority := func(id requirement.ID) int { return priorities[id] }
+	for seed := range int64(5) {
+		r := &recorder{}
+		env := spectest.Env(t, suites.Options{Seed: seed, Priority: priority})
+		_, err := suites.Run(t.Context(), env, []suites.Area{{Name: "test", Register: func(env *suites.Env) {
+			for _, one := range requirement.All()[:20] {
+				env.It(one.ID, "passes", func(SpecContext) {})
+			}
+		}}}, r)
+		if err != nil || len(r.started) != 20 {
+			t.Fatalf("%d specs, %v", len(r.started), err)
+		}
+		if r.started[0] != first || r.started[19] != last {
+			t.Errorf("seed %d: the first is %s and the last %s, want %s and %s", seed, r.started[0], r.started[19], first, last)
+		}
+	}
+}
+
+// TestEnough has no spec run after the result that was enough, and none that did not run pass.
+func TestEnough(t *testing.T) {
+	const id = requirement.WebhookResponseKind
+	ids := []requirement.ID{requirement.WebhookResponseUID, id, requirement.WebhookResponseOrder}
+	for seed := range int64(5) {
+		r := &recorder{}
+		env := spectest.Env(t, suites.Options{Seed: seed, Enough: func(result suites.Result) bool { return result.Verdict == requirement.Failed }})
+		outcome, err := suites.Run(t.Context(), env, []suites.Area{{Name: "test", Register: func(env *suites.Env) {
+			for _, one := range ids {
+				env.It(one, "fails if it is the one", func(SpecContext) { Expect(one).NotTo(Equal(id)) })
+			}
+		}}}, r)
+		if err != nil || outcome.Interrupted || !outcome.Enough || len(outcome.Results) != len(ids) {
+			t.Fatalf("seed %d: got %+v, %v", seed, outcome, err)
+		}
+		if last := r.done[len(r.done)-1].Requirement; last != id {
+			t.Errorf("seed %d: %s was judged last", seed, last)
+		}
+		for _, result := range outcome.Results {
+			judged := slices.ContainsFunc(r.done, func(done suites.Result) bool { return done.Requirement == result.Requirement })
+			if judged != (result.Verdict != requirement.Unknown) || !judged && result.Reason != "not judged: the run stopped at the first failure" {
+				t.Errorf("seed %d: %s is %s: %s", seed, result.Requirement, result.Verdict, result.Reason)
+			}
+		}
+	}
+	if outcome := run(t, suites.Options{Enough: func(suites.Result) bool { return false }}, func(env *suites.Env) { env.It(id, "fails", func(SpecContext) { Fail("so") }) }); outcome.Enough {
+		t.Error("a result was enough that is not")
+	}
+}

@@ -50,6 +50,13 @@ type Options struct {
 	// Select says which requirements to check; nil for all.
 	Select func(requirement.ID) bool
 
+	// Priority puts the specs of a requirement before those of lower priority; nil if all are alike. The order among those that are alike is
+	// random.
+	Priority func(requirement.ID) int
+
+	// Enough reports after each spec whether its result is reason to run no more of them. It may be nil.
+	Enough func(Result) bool
+
 	// Domain ends the API groups of the definitions that are installed: example.com if empty. In a cluster that others use it
 	// should be the run's own.
 	Domain string
@@ -129,6 +136,8 @@ type Env struct {
 
 	seed        int64
 	selects     func(requirement.ID) bool
+	priority    func(requirement.ID) int
+	enough      func(Result) bool
 	domain      string
 	run         string
 	readings    map[requirement.ID]Reading
@@ -184,6 +193,8 @@ func newEnv(options Options) *Env {
 		Subject:  options.Subject,
 		seed:     options.Seed,
 		selects:  options.Select,
+		priority: options.Priority,
+		enough:   options.Enough,
 		domain:   cmp.Or(options.Domain, "example.com"),
 		run:      options.Run,
 		readings: options.Readings,
@@ -191,6 +202,12 @@ func newEnv(options Options) *Env {
 	}
 	if e.selects == nil {
 		e.selects = func(requirement.ID) bool { return true }
+	}
+	if e.priority == nil {
+		e.priority = func(requirement.ID) int { return 0 }
+	}
+	if e.enough == nil {
+		e.enough = func(Result) bool { return false }
 	}
 	e.installer = newInstaller(e)
 	return e

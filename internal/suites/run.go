@@ -40,13 +40,14 @@ type Outcome struct {
 	Started     time.Time
 	Duration    time.Duration
 	Interrupted bool // it was stopped; specs that did not run have the verdict Unknown
+	Enough      bool // a result was reason to run no more specs, which have the verdict Unknown
 }
 
 // one keeps runs apart: Ginkgo's tree of specs is global to the process.
 var one sync.Mutex
 
-// Run runs the selected specs of the areas, in random order, and returns their results. When the context ends, so does the
-// running spec, and what did not run has the verdict Unknown. It fails when it could not run them at all, or when none is
+// Run runs the selected specs of the areas, by priority and otherwise in random order, and returns their results. When the context ends, so
+// does the running spec, and what did not run has the verdict Unknown. It fails when it could not run them at all, or when none is
 // selected.
 func Run(ctx context.Context, env *Env, areas []Area, progress Progress) (Outcome, error) {
 	one.Lock()
@@ -60,9 +61,13 @@ func Run(ctx context.Context, env *Env, areas []Area, progress Progress) (Outcom
 	defer globals.Reset()
 	config := suiteConfig(env.seed)
 	env.look(config)
+	enough := false
 	ginkgo.BeforeEach(func() {
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			ginkgo.AbortSuite("interrupted")
+		case enough:
+			ginkgo.AbortSuite("enough")
 		}
 	})
 	var report types.Report
@@ -77,12 +82,26 @@ func Run(ctx context.Context, env *Env, areas []Area, progress Progress) (Outcom
 		if result, ok := resultOf(r); ok && result.Verdict != requirement.Unknown {
 			results[result.Requirement] = result
 			progress.SpecDone(result)
+			enough = enough || env.enough(result)
 		}
 	})
 	ginkgo.ReportAfterSuite("outcome", func(r types.Report) { report = r })
 	ginkgo.RunSpecs(ignoreFailure{}, "crdconform", config, types.NewDefaultReporterConfig())
 	env.installer.settle()
-	return outcomeOf(ctx, report, results)
+	outcome, err := outcomeOf(ctx, report, results)
+	if outcome.Enough = enough; enough {
+		outcome.leave()
+	}
+	return outcome, err
+}
+
+// leave gives the reason for which specs did not run after the result that was enough.
+func (o *Outcome) leave() {
+	for i := range o.Results {
+		if r := &o.Results[i]; r.Verdict == requirement.Unknown {
+			r.Reason = "not judged: the run stopped at the first failure"
+		}
+	}
 }
 
 // plant puts the specs of the areas into Ginkgo's tree, in place of what was there.

@@ -53,7 +53,9 @@ func (e *Env) declare(id requirement.ID, text string, body func(ctx ginkgo.SpecC
 	if e.readings != nil && r.Binds == requirement.Server {
 		text, body = e.reading(id, text)
 	}
-	decorators := []any{ginkgo.Offset(2), ginkgo.Label(append(labelsOf(r), labels...)...), ginkgo.AroundNode(e.untilStopped)}
+	decorators := []any{
+		ginkgo.Offset(2), ginkgo.Label(append(labelsOf(r), labels...)...), ginkgo.AroundNode(e.untilStopped), ginkgo.SpecPriority(e.priority(id)),
+	}
 	if r.Binds == requirement.Server {
 		decorators = append(decorators, ginkgo.SpecTimeout(specTimeout))
 	}
