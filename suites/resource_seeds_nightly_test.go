@@ -71,6 +71,11 @@ func TestSeedsAgree(t *testing.T) {
 				within(o, "spec")["timeoutSeconds"] = number(meta["generation"])
 			}
 		}), []requirement.ID{requirement.ResourceWriteNoOp}, nil},
+		"loses the highest number": {afterwards("v1", func(o map[string]any) {
+			if retention, is := within(o, "spec")["retention"].(map[string]any); is && number(retention["days"]) == 1000 {
+				delete(retention, "days")
+			}
+		}), []requirement.ID{requirement.ResourceCreateEveryVersion, requirement.ResourceReadEveryVersion}, nil},
 		"loses a label": {afterwards("v1alpha1", func(o map[string]any) {
 			delete(within(within(o, "metadata"), "labels"), "crdconform.dev/collection")
 		}), []requirement.ID{requirement.ResourceDeleteCollection}, nil},

@@ -11,14 +11,14 @@ func creating(c *chapter) {
 		c.it(requirement.ResourceCreateEveryVersion,
 			"creates the samples of each version", func(ctx SpecContext, r *round) {
 				for _, version := range r.served() {
-					r.create(ctx, version, mostGenerated)
+					r.create(ctx, version, mostWritten)
 				}
 			})
 
 		c.it(requirement.ResourceReadEveryVersion,
 			"reads the samples of each version at all versions, the one of their own for what was written", func(ctx SpecContext, r *round) {
 				for _, version := range r.served() {
-					for _, o := range r.create(ctx, version, mostGenerated) {
+					for _, o := range r.create(ctx, version, mostWritten) {
 						for _, other := range r.served() {
 							got := r.read(ctx, o, other)
 							if got != nil {

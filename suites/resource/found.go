@@ -102,14 +102,9 @@ func (c *chapter) convert(ctx context.Context, to string, object *unstructured.U
 	if object == nil {
 		return nil
 	}
-	request, response := c.ask(ctx, to, object)
-	judgement := request.Judge(response)
-	if judgement.Rejected() != nil || len(judgement.Objects) != 1 {
+	converted := c.convertAll(ctx, to, []*unstructured.Unstructured{object})
+	if converted == nil {
 		return nil
 	}
-	converted := &unstructured.Unstructured{}
-	if converted.UnmarshalJSON(judgement.Objects[0]) != nil {
-		return nil
-	}
-	return converted
+	return converted[0]
 }

@@ -26,7 +26,7 @@ func listing(c *chapter) {
 					if served := r.served(); version == stored || !slices.Contains(served, version) {
 						written = served[(i+1)%len(served)] // another, so that it is converted
 					}
-					mixed = append(mixed, r.create(ctx, written, mostGenerated)...)
+					mixed = append(mixed, r.create(ctx, written, mostWritten)...)
 				}
 				if r.blocked != "" {
 					r.store(ctx, stored)

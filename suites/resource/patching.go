@@ -156,7 +156,7 @@ func (r *round) patch(ctx context.Context, by patching) {
 	GinkgoHelper()
 	r.change(ctx, by.change)
 	for _, version := range r.served() {
-		for i, o := range r.create(ctx, version, mostGenerated) {
+		for i, o := range r.create(ctx, version, mostWritten) {
 			if !r.sound(ctx, o) {
 				continue
 			}

@@ -50,11 +50,17 @@ func (c *chapter) generate(ctx context.Context, version string) []*unstructured.
 			from = append(from, pair)
 		}
 	}
-	objects := c.learn(ctx, version, from)
+	generator := c.env.Subject.Corpus.Definition.Generator(version, c.env.Seed(), c.env.Subject.Corpus.Objects(version))
+	objects := c.learn(ctx, generator, version, from)
 	for i := 0; len(objects) == 0 && i < len(from) && len(from) > 1 && ctx.Err() == nil; i++ {
-		objects = c.learn(ctx, version, from[i:i+1])
+		generator = c.env.Subject.Corpus.Definition.Generator(version, c.env.Seed(), c.env.Subject.Corpus.Objects(version))
+		objects = c.learn(ctx, generator, version, from[i:i+1])
 	}
 	objects, enough := ordered(c.env.Subject.Corpus.Definition.Schema(version), objects)
+	if enough > 0 {
+		losing := c.losing(ctx, generator, version, from, objects[:enough])
+		objects, enough = slices.Insert(objects, enough, losing...), enough+len(losing)
+	}
 	if ctx.Err() == nil {
 		c.generated[version], c.enough[version] = objects, enough
 	}
@@ -62,9 +68,8 @@ func (c *chapter) generate(ctx context.Context, version string) []*unstructured.
 }
 
 // learn returns objects that the schema of a version allows and that the webhook converts on the way of each of some pairs.
-func (c *chapter) learn(ctx context.Context, version string, pairs []corpus.Pair) []*unstructured.Unstructured {
+func (c *chapter) learn(ctx context.Context, generator *corpus.Generator, version string, pairs []corpus.Pair) []*unstructured.Unstructured {
 	const number = 16
-	generator := c.env.Subject.Corpus.Definition.Generator(version, c.env.Seed(), c.env.Subject.Corpus.Objects(version))
 	learning, enough := context.WithCancel(ctx)
 	defer enough()
 	adapted := generator.Learn(learning, number, func(_ context.Context, objects []*unstructured.Unstructured) []string {

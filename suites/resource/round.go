@@ -22,6 +22,9 @@ const (
 	// most is how many samples of a version are used, and mostGenerated how many generated objects, if it takes so many to have all fields.
 	most, mostGenerated = 3, 6
 
+	// mostWritten is how many objects of a version are written at most, with those that losing adds.
+	mostWritten = mostGenerated + mostLosing
+
 	// mark is an annotation, and a label, that every object has.
 	mark = "crdconform.dev/spec"
 )

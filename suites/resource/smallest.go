@@ -45,7 +45,7 @@ func (r *round) smallest(ctx context.Context, failed violation) *violation {
 		tried++
 		t := r.round(r.id, r.crd, r.initially, r.spec, r.body) // which the storage version is still, see above
 		t.generated = r.generated
-		t.trial, t.turn = &trial{version: failed.object.version, sample: candidate}, tried*mostGenerated*1000
+		t.trial, t.turn = &trial{version: failed.object.version, sample: candidate}, tried*mostWritten*1000
 		v := t.try()
 		if v == nil || v.format != failed.format {
 			r.clear(ctx, t)

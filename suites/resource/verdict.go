@@ -146,12 +146,13 @@ func dropped(losses []corpus.Loss) string {
 
 // losses compares two reads at a version, apart from what the user declared to be lossy. It returns what was lost, and
 // what was left out because it was empty or, after that, had been made up.
-func (r *round) losses(version string, before, after map[string]any) (lost, empty []corpus.Loss) {
+func (c *chapter) losses(version string, before, after map[string]any) (lost, empty []corpus.Loss) {
 	var madeUp []corpus.Loss
-	for _, loss := range r.definition.Schema(version).Losses(before, after) {
-		loss.MadeUp = r.env.Subject.Corpus.IsMadeUp(loss.Path, append([]string{version}, r.definition.Versions()...)...)
+	definition := c.env.Subject.Corpus.Definition
+	for _, loss := range definition.Schema(version).Losses(before, after) {
+		loss.MadeUp = c.env.Subject.Corpus.IsMadeUp(loss.Path, append([]string{version}, definition.Versions()...)...)
 		switch {
-		case r.lossy(version, loss.Path):
+		case c.lossy(version, loss.Path):
 		case loss.MadeUp:
 			madeUp = append(madeUp, loss)
 		case loss.Empty:
@@ -165,15 +166,15 @@ func (r *round) losses(version string, before, after map[string]any) (lost, empt
 
 // lossy reports whether the user declared that a path at a version is lost by way of any other. All are on the way: API
 // servers convert by way of the stored version and, for the record of who manages what, to that of each manager.
-func (r *round) lossy(version, path string) bool {
-	if r.env.Subject.Lossy == nil {
+func (c *chapter) lossy(version, path string) bool {
+	if c.env.Subject.Lossy == nil {
 		return false
 	}
-	for _, through := range r.definition.Versions() {
+	for _, through := range c.env.Subject.Corpus.Definition.Versions() {
 		if through == version {
 			continue
 		}
-		if _, declared := r.env.Subject.Lossy(version, through, path); declared {
+		if _, declared := c.env.Subject.Lossy(version, through, path); declared {
 			return true
 		}
 	}

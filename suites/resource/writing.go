@@ -37,7 +37,7 @@ func writingBack(c *chapter) {
 func (r *round) eachWritten(ctx context.Context, visit func(ctx context.Context, o *object, version string)) {
 	GinkgoHelper()
 	for _, version := range r.served() {
-		for _, o := range r.create(ctx, version, mostGenerated) {
+		for _, o := range r.create(ctx, version, mostWritten) {
 			for _, other := range r.served() {
 				visit(ctx, o, other)
 			}
