@@ -5,12 +5,13 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// exported returns the exported names and methods of the public packages below a folder, one a line after its package. The IDs of
+// exported returns the exported names and methods of the public packages of a module, one a line after its package. The IDs of
 // requirements are left out: requirement/ids.go is generated from the catalogue.
 func exported(root string) ([]string, error) {
 	var names []string
@@ -18,7 +19,7 @@ func exported(root string) ([]string, error) {
 		switch name := entry.Name(); {
 		case err != nil:
 			return err
-		case entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "internal" || name == "testdata"):
+		case entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "internal" || name == "testdata" || isModule(path)):
 			return filepath.SkipDir
 		case entry.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
 			return nil
@@ -40,6 +41,12 @@ func exported(root string) ([]string, error) {
 	})
 	slices.Sort(names)
 	return slices.Compact(names), err // a name may stand in a file for each system
+}
+
+// isModule reports whether a folder is a module of its own.
+func isModule(path string) bool {
+	_, err := os.Stat(filepath.Join(path, "go.mod"))
+	return err == nil
 }
 
 // declared returns the exported names of a declaration.

@@ -47,6 +47,9 @@ func TestEveryTestHasATier(t *testing.T) {
 	if !regexp.MustCompile(`(?m)^test:.*\n\t@\$\(MAKE\) .* test-plain test-race$`).MatchString(makefile) {
 		t.Error("make test does not run test-plain and test-race")
 	}
+	if !regexp.MustCompile(`(?m)^test:.*\n\t@\$\(MAKE\) .* test-light `).MatchString(makefile) || !strings.Contains(makefile, "\ntest-light: ; cd gotest && $(TEST) ./...\n") {
+		t.Error("make test does not run the tests of the module gotest")
+	}
 	for _, target := range []string{"test-plain", "test-short", "test-nightly"} {
 		recipe := regexp.MustCompile(`(?m)^` + target + `:(.*\n\t| ; )\$\(TEST\) .*\$\(ALL\)$`).FindString(makefile)
 		if recipe == "" || strings.Contains(recipe, "-run") {
