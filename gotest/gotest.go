@@ -5,6 +5,7 @@
 package gotest
 
 import (
+	"io/fs"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -44,12 +45,14 @@ type Webhook struct {
 // not applicable, or that was not judged, is skipped; if judging it went wrong, its subtest fails.
 //
 // Without crdconform, the test is skipped with the reason, or fails if the environment has CI=true. The check is interrupted shortly
-// before the deadline of the test, and then fails.
+// before the deadline of the test, and then fails. The go command caches the result of a test that passed or was skipped until the
+// test, the definitions or files among Args change; -count=1 checks again, such as with another program.
 func Check(t *testing.T, w Webhook) {
 	t.Helper()
 	if w.Handler == nil {
 		t.Fatal("gotest.Check: the Handler of the Webhook is nil")
 	}
+	inputs(w)
 	ctx := limited(t)
 	program := find(ctx, t, w)
 	url, authority := serve(ctx, t, w)
@@ -74,5 +77,19 @@ func Check(t *testing.T, w Webhook) {
 	explained := slices.ContainsFunc(r.Results, func(one result) bool { return one.fails(r.Strict) })
 	if ran.code != 0 && (ran.code != broken || !explained) {
 		t.Errorf("crdconform could not judge all: %s", ran)
+	}
+}
+
+// inputs looks at the files that the program is to read, since the go command caches results by the files that the test itself has looked
+// at.
+func inputs(w Webhook) {
+	for _, pattern := range append([]string{w.CRD, "crdconform.yaml"}, w.Args...) {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			continue
+		}
+		for _, name := range names {
+			filepath.WalkDir(name, func(string, fs.DirEntry, error) error { return nil }) //nolint:errcheck,gosec // the program says what is wrong with a file
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
@@ -38,7 +39,7 @@ func TestGotestAddsOneModule(t *testing.T) {
 	served := filepath.Join(proxy, filepath.FromSlash(version.Path), "@v", version.Version)
 	for name, text := range map[string]string{
 		served + ".info": `{"Version": "v0.0.1"}`, served + ".mod": string(read(t, "gotest/go.mod")), served + ".zip": "",
-		filepath.Join(author, "go.mod"): authored, filepath.Join(author, "a_test.go"): test,
+		filepath.Join(author, "go.mod"): authored, filepath.Join(author, "a_test.go"): test, filepath.Join(author, "crds", "a.yaml"): "",
 	} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
@@ -61,6 +62,22 @@ func TestGotestAddsOneModule(t *testing.T) {
 	}
 	if out, code := ran(t, author, env, "go", "test", "-v", "./..."); code != 0 || !strings.Contains(out, "--- SKIP: TestConversion") {
 		t.Errorf("exit code %d: %s", code, out)
+	}
+	// The go command does not cache what has just been written.
+	for i, name := range []string{"crds/a.yaml", "crds"} {
+		if err := os.Chtimes(filepath.Join(author, name), time.Time{}, time.Unix(int64(i), 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range []bool{false, true, false} {
+		if i == 2 {
+			if err := os.Chtimes(filepath.Join(author, "crds", "a.yaml"), time.Time{}, time.Unix(100, 0)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out, code := ran(t, author, env, "go", "test", "./..."); code != 0 || strings.Contains(out, "(cached)") != want {
+			t.Errorf("run %d: cached is %t, exit code %d: %s", i, !want, code, out)
+		}
 	}
 	if out, code := ran(t, author, append(env, "CI=true"), "go", "test", "./..."); code != 1 || !strings.Contains(out, "no crdconform to check the webhook with") {
 		t.Errorf("in CI: exit code %d: %s", code, out)
