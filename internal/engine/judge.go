@@ -52,14 +52,15 @@ func (s *session) judgeBy(ctx context.Context, client *wire.Client, kind corpus.
 		return err
 	}
 	defer func() { err = errors.Join(err, env.Close(context.WithoutCancel(ctx))) }()
-	if s.api != nil {
-		s.report.Cluster = &reports.Cluster{Name: s.api.Name(), Version: env.Version(), WatchCache: s.api.WatchCache()}
-	}
 	if s.want.JudgesServer {
 		s.progress.Checking(s.api.Name(), env.Version())
 	}
 	own := load.ProcessorTime()
 	outcome, err := suites.Run(ctx, env, s.chapters(s.pods), s.progress)
+	s.adopt()
+	if s.api != nil && env.Version() != "" {
+		s.report.Cluster = &reports.Cluster{Name: s.api.Name(), Version: env.Version(), WatchCache: s.api.WatchCache()}
+	}
 	if !s.want.JudgesServer { // whose work is in the same process, mostly
 		s.report.HarnessSeconds += (load.ProcessorTime() - own).Seconds()
 	}
@@ -74,8 +75,8 @@ func (s *session) judgeBy(ctx context.Context, client *wire.Client, kind corpus.
 
 // options returns what the specs may use.
 func (s *session) options(subject *suites.Subject) suites.Options {
-	o := suites.Options{Cluster: s.api, Subject: subject, Seed: s.Seed(), Select: s.selects, Readings: s.want.Readings, Priority: s.priority(subject.Corpus), Enough: s.isEnough}
-	if s.api == nil {
+	o := suites.Options{Cluster: s.api, Subject: subject, Seed: s.Seed(), Select: s.selects, Readings: s.want.Readings, Priority: s.priority(subject.Corpus), Enough: s.isEnough, Starting: s.awaits(subject.Client)}
+	if s.api == nil && o.Starting == nil {
 		return o
 	}
 	if s.want.Source.Labels {
@@ -93,11 +94,16 @@ func (s *session) reach(ctx context.Context, client *wire.Client) error {
 	if err := reach(ctx, client, w.URL != "" && w.CAFile != "" && len(s.want.CA) == 0); err != nil {
 		return err
 	}
-	apart, is := s.api.(cluster.Apart)
+	return s.reachFrom(ctx, s.api, client) // unless it still starts
+}
+
+// reachFrom returns why the webhook cannot be reached from the nodes of a cluster, if these are elsewhere.
+func (s *session) reachFrom(ctx context.Context, api cluster.Cluster, client *wire.Client) error {
+	apart, is := api.(cluster.Apart)
 	if !is || !apart.Apart() || s.hook.client != nil {
 		return nil
 	}
-	return nodesReach(ctx, s.api, s.run, client.Endpoint())
+	return nodesReach(ctx, api, s.run, client.Endpoint())
 }
 
 // reach returns why the webhook cannot be reached at all. A certificate that its authority does not verify is left to the specs, unless

@@ -41,8 +41,9 @@ type session struct {
 	pods     Pods
 	unknown  []string // the definitions of whose objects the webhook converts none
 	limit    limit
-	crashes  crashes // of the webhook under test
-	enough   bool    // a failure has ended the run, see Description.FailFast
+	crashes  crashes  // of the webhook under test
+	arrival  *arrival // of an API server that starts meanwhile; nil if none does
+	enough   bool     // a failure has ended the run, see Description.FailFast
 }
 
 func (p *Plan) begin(progress Progress, log io.Writer) *session {
@@ -158,8 +159,11 @@ func (s *session) withWebhook(ctx context.Context, use func() error) (err error)
 }
 
 func (s *session) withCluster(ctx context.Context, wanted bool, use func() error) (err error) {
-	if !wanted {
+	switch {
+	case !wanted:
 		return use()
+	case s.startsMeanwhile():
+		return s.meanwhile(ctx, use)
 	}
 	var stop func(context.Context) error
 	if s.api, stop, err = s.start(ctx, s.want.Source); err != nil {
@@ -197,18 +201,31 @@ func embeddedWith(o embedded.Options) *source.Source {
 
 // start starts an API server, and returns a function that stops it. Until then, API servers in this process write to the log.
 func (s *session) start(ctx context.Context, from *source.Source) (cluster.Cluster, func(context.Context) error, error) {
+	s.progress.Note(from.Beginning())
+	api, stop, err := s.launch(ctx, from)
+	if err == nil {
+		s.sayLasting(api)
+	}
+	return api, stop, err
+}
+
+// sayLasting says where a cluster is that may be kept.
+func (s *session) sayLasting(api cluster.Cluster) {
+	if lasting, is := api.(cluster.Lasting); is && lasting.Lasts() != "" {
+		s.progress.Say(lasting.Lasts())
+	}
+}
+
+// launch starts an API server and reports no progress, so that something else may meanwhile.
+func (s *session) launch(ctx context.Context, from *source.Source) (cluster.Cluster, func(context.Context) error, error) {
 	restore, err := embedded.CaptureLog(s.log)
 	if err != nil {
 		return nil, nil, err
 	}
-	s.progress.Note(from.Beginning())
 	api, err := from.Start(ctx, source.Run{ID: s.run, Log: s.log, Definitions: s.CRDs()})
 	if err != nil {
 		restore()
 		return nil, nil, err
-	}
-	if lasting, is := api.(cluster.Lasting); is && lasting.Lasts() != "" {
-		s.progress.Say(lasting.Lasts())
 	}
 	return api, func(ctx context.Context) error {
 		defer restore()

@@ -41,6 +41,10 @@ type Options struct {
 	// Cluster is the API server to check. Without one, only specs that need none can run.
 	Cluster cluster.Cluster
 
+	// Starting waits for an API server that takes the place of Cluster and still starts, or returns why it does not. Specs that need the
+	// subject's own definition wait for it, and no others: see Own. It may be nil.
+	Starting func(context.Context) (cluster.Cluster, error)
+
 	// Subject is the webhook to judge. Without one, only specs that need none can run.
 	Subject *Subject
 
@@ -147,6 +151,9 @@ type Env struct {
 	version     string
 	host        *host // nil when there is none
 	hostless    error // why there is none, a cluster.ErrNotReached
+	starting    func(context.Context) (cluster.Cluster, error)
+	arrived     chan struct{} // closed when the API server has started, or has not
+	absent      error         // why it has not
 	installer   *installer
 	unreachable reach
 	running     requirement.ID  // what the running spec checks
@@ -161,30 +168,64 @@ func NewEnv(ctx context.Context, options Options) (*Env, error) {
 	if e.Cluster == nil {
 		return e, nil
 	}
+	if err := e.join(ctx); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// join connects to the cluster.
+func (e *Env) join(ctx context.Context) error {
 	if err := e.connect(); err != nil {
-		return nil, fmt.Errorf("connecting to the %s cluster: %w", e.Cluster.Name(), err)
+		return fmt.Errorf("connecting to the %s cluster: %w", e.Cluster.Name(), err)
 	}
 	version, err := e.Discovery.ServerVersion()
 	if err != nil {
-		return nil, fmt.Errorf("asking the %s cluster for its version: %w", e.Cluster.Name(), err)
+		return fmt.Errorf("asking the %s cluster for its version: %w", e.Cluster.Name(), err)
 	}
 	e.version = version.GitVersion
 	if e.minor, err = requirement.ParseMinor(version.Major + "." + version.Minor); err != nil {
-		return nil, fmt.Errorf("the version of the %s cluster: %w", e.Cluster.Name(), err)
+		return fmt.Errorf("the version of the %s cluster: %w", e.Cluster.Name(), err)
 	}
 	if e.readings != nil {
-		return e, nil
+		return nil
 	}
 	if err = e.foreign(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	switch e.host, err = newHost(ctx, e.Cluster); {
 	case errors.Is(err, cluster.ErrNotReached):
 		e.hostless = err // the reason for specs that need a webhook
 	case err != nil:
-		return nil, fmt.Errorf("starting a webhook for the %s cluster: %w", e.Cluster.Name(), err)
+		return fmt.Errorf("starting a webhook for the %s cluster: %w", e.Cluster.Name(), err)
 	}
-	return e, nil
+	return nil
+}
+
+// await waits for the API server that starts meanwhile.
+func (e *Env) await(ctx context.Context) {
+	api, err := e.starting(ctx)
+	if err == nil {
+		e.Cluster = api
+		err = e.join(ctx)
+	}
+	e.absent = err
+}
+
+// present has a spec wait for the API server if it still starts. It ends the run if there will be none.
+func (e *Env) present(ctx ginkgo.SpecContext) {
+	ginkgo.GinkgoHelper()
+	if e.starting == nil {
+		return
+	}
+	select {
+	case <-e.arrived:
+	case <-ctx.Done():
+		ginkgo.Fail(setUp + "it was interrupted")
+	}
+	if e.absent != nil {
+		ginkgo.AbortSuite("no API server")
+	}
 }
 
 func newEnv(options Options) *Env {
@@ -199,6 +240,8 @@ func newEnv(options Options) *Env {
 		run:      options.Run,
 		readings: options.Readings,
 		effect:   cmp.Or(options.Effect, usualEffect),
+		starting: options.Starting,
+		arrived:  make(chan struct{}),
 	}
 	if e.selects == nil {
 		e.selects = func(requirement.ID) bool { return true }

@@ -133,6 +133,20 @@ func (e *Env) groupOf(id requirement.ID) string {
 func (i *installer) start() {
 	ctx, cancel := i.context(context.Background())
 	i.cancel = cancel
+	if i.env.starting == nil {
+		i.begin(ctx)
+		return
+	}
+	i.running.Go(func() {
+		defer close(i.env.arrived)
+		if i.env.await(ctx); i.env.absent == nil {
+			i.begin(ctx)
+		}
+	})
+}
+
+// begin begins to install when there is an API server.
+func (i *installer) begin(ctx context.Context) {
 	i.startOwn(ctx)
 	i.arrange()
 	queue := make(chan *pending, len(i.announced))

@@ -89,17 +89,21 @@ func Run(ctx context.Context, env *Env, areas []Area, progress Progress) (Outcom
 	ginkgo.RunSpecs(ignoreFailure{}, "crdconform", config, types.NewDefaultReporterConfig())
 	env.installer.settle()
 	outcome, err := outcomeOf(ctx, report, results)
-	if outcome.Enough = enough; enough {
-		outcome.leave()
+	switch outcome.Enough = enough; {
+	case enough:
+		outcome.leave("the run stopped at the first failure")
+	case env.absent != nil && ctx.Err() == nil:
+		outcome.leave("there is no API server")
+		err = env.absent
 	}
 	return outcome, err
 }
 
-// leave gives the reason for which specs did not run after the result that was enough.
-func (o *Outcome) leave() {
+// leave gives the reason for which specs did not run.
+func (o *Outcome) leave(why string) {
 	for i := range o.Results {
 		if r := &o.Results[i]; r.Verdict == requirement.Unknown {
-			r.Reason = "not judged: the run stopped at the first failure"
+			r.Reason = "not judged: " + why
 		}
 	}
 }

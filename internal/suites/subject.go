@@ -44,6 +44,7 @@ func (o Own) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext
 		o.env.installer.wantsOwn = true
 	}
 	o.env.declare(id, text, func(ctx ginkgo.SpecContext) {
+		o.env.present(ctx)
 		if reason := o.env.withoutOwn(); reason != "" {
 			ginkgo.Skip(reason)
 		}
