@@ -29,16 +29,17 @@ type checker struct {
 	name string // of the command
 	reporting
 	selection
-	file    string
-	args    []string
-	program []string
-	options optionFlags
-	flags   *pflag.FlagSet
-	hold    bool
-	fast    bool   // ends at the first failure
-	lossy   string // file for the losses to declare; empty for none
-	record  string // folder for what the webhook answers now; empty for none
-	seed    int64  // of the check, once it is known
+	file     string
+	args     []string
+	program  []string
+	options  optionFlags
+	flags    *pflag.FlagSet
+	hold     bool
+	fast     bool // ends at the first failure
+	watching watchMode
+	lossy    string // file for the losses to declare; empty for none
+	record   string // folder for what the webhook answers now; empty for none
+	seed     int64  // of the check, once it is known
 
 	api       clusterFlags
 	inCluster inClusterFlags
@@ -122,6 +123,7 @@ func (c *checker) bindSpecs(cmd *cobra.Command) {
 	c.complete(cmd)
 	c.bindHistory(flags)
 	bindFailFast(flags, &c.fast)
+	c.watching.bind(flags)
 	flags.BoolVar(&c.hold, "hold", false, "keep the PROGRAM running after the check until Ctrl-C, so that the scripts in the report work")
 	flags.StringVar(&c.lossy, "write-lossy", "", "file to write the fields that the webhook loses to, as lossy entries for crdconform.yaml; must not exist yet")
 	flags.StringVar(&c.record, "record-expected", "", "check nothing, and write to this folder what the webhook makes of the samples and of an object for each field, for --expect")
@@ -275,6 +277,12 @@ func (c *checker) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	switch {
+	case c.watching.on:
+		return c.watch(ctx, check)
+	case c.watching.build != "":
+		return errors.New("--build: only valid with --watch")
+	}
 	return c.judge(ctx, check)
 }
 
@@ -346,6 +354,7 @@ func (c *checker) judge(ctx context.Context, check engine.Description) error {
 func (c *checker) finish(p *progress, report *reports.Report) error {
 	p.wipe()
 	report.Tool, report.Command = toolVersion(), c.newReport().Command
+	c.watching.last = report
 	return c.beside(c.end(c.streams, report), c.declare(report))
 }
 
@@ -392,7 +401,7 @@ func (c *checker) write(text string) error {
 // again is the command that checks one requirement again in the same way. Its report is in a folder inside that of the whole report, which it
 // must not replace, and it is no night of a history.
 func (c *checker) again(_ string, id requirement.ID) string {
-	words := append([]string{"crdconform", c.name}, c.repeated([]string{"filter", "skip", "seed", "report-dir", "history", "write-lossy", "record-expected", "fail-fast"})...)
+	words := append([]string{"crdconform", c.name}, c.repeated([]string{"filter", "skip", "seed", "report-dir", "history", "write-lossy", "record-expected", "fail-fast", "watch", "build"})...)
 	dir := c.dir
 	if filepath.Base(dir) != "again" {
 		dir = filepath.Join(dir, "again")

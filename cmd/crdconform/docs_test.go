@@ -114,6 +114,7 @@ func notRun() map[string]string {
 		"go get":                               "needs the internet",
 		"cosign":                               "needs the internet",
 		"go build -o bin/widgets":              "builds a program, and finds its bug",
+		"crdconform check --watch":             "goes on until Ctrl-C, see TestWatch",
 		"make build":                           "TestRehearse holds its output",
 		"kubectl":                              "needs a cluster",
 		"crdconform doctor":                    "needs a cluster",
