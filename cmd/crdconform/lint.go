@@ -277,7 +277,7 @@ func changedSince(then []dump.GitFile, files []lint.File) []lint.File {
 }
 
 // lintForms are the formats of what lint found.
-func lintForms() []string { return []string{"text", "json", "sarif", "github"} }
+func lintForms() []string { return []string{"text", "json", "sarif", "github", "gitlab"} }
 
 // write writes to the file that was asked for, or else to the standard output.
 func (l *linting) write(s streams, text string) error {
@@ -298,6 +298,8 @@ func (l *linting) render(w io.Writer, s streams, report *lint.Report, files int)
 		return report.SARIF(w, toolVersion())
 	case "github":
 		return report.GitHub(w)
+	case "gitlab":
+		return report.GitLab(w)
 	}
 	if l.output != "" {
 		s.color = false
@@ -306,10 +308,8 @@ func (l *linting) render(w io.Writer, s streams, report *lint.Report, files int)
 	for _, f := range report.Findings {
 		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", visible.Text(f.File), f.Line, f.Column, s.screen().Paint(colors[f.Level], string(f.Level)), visible.Text(f.Message), f.Rule)
 	}
-	summary := fmt.Sprintf("%s in %s: %s, %s, %s", visible.Count(report.Definitions, "definition", ""), visible.Count(files, "file", ""),
-		visible.Count(report.Count(lint.Error), "error", ""), visible.Count(report.Count(lint.Warning), "warning", ""), visible.Count(report.Count(lint.Note), "note", ""))
-	_, err := fmt.Fprintln(w, summary)
-	return err
+	return write(w, fmt.Sprintf("%s in %s: %s, %s, %s\n", visible.Count(report.Definitions, "definition", ""), visible.Count(files, "file", ""),
+		visible.Count(report.Count(lint.Error), "error", ""), visible.Count(report.Count(lint.Warning), "warning", ""), visible.Count(report.Count(lint.Note), "note", "")))
 }
 
 func (l *linting) listRules(s streams) error {

@@ -100,11 +100,9 @@ func WriteSARIF(w io.Writer, toolVersion string, rules []Rule, findings []Findin
 		index[rule.ID] = i
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, describe(rule))
 	}
-	seen := map[string]int{}
-	for _, f := range findings {
-		sum := fingerprint(f)
-		seen[sum]++
-		run.Results = append(run.Results, sarifResultOf(f, index[f.Rule], fmt.Sprintf("%s:%d", sum, seen[sum])))
+	sums := fingerprints(findings)
+	for i, f := range findings {
+		run.Results = append(run.Results, sarifResultOf(f, index[f.Rule], sums[i]))
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
@@ -159,18 +157,28 @@ func sarifResultOf(f Finding, rule int, fingerprint string) sarifResult {
 	}
 }
 
-// fingerprint identifies findings by their subject, independent of the line.
-func fingerprint(f Finding) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{string(f.Rule), f.Definition, f.Path}, "\n")))
-	return hex.EncodeToString(sum[:8])
+// fingerprints identify findings by their subjects, independent of the lines, and those with the same subject by their order.
+func fingerprints(findings []Finding) []string {
+	var all []string
+	seen := map[string]int{}
+	for _, f := range findings {
+		hash := sha256.Sum256([]byte(strings.Join([]string{string(f.Rule), f.Definition, f.Path}, "\n")))
+		sum := hex.EncodeToString(hash[:8])
+		seen[sum]++
+		all = append(all, fmt.Sprintf("%s:%d", sum, seen[sum]))
+	}
+	return all
 }
 
-// uri is the name of a file relative to the working directory. A file that is not below it has its last name only, because
+// uri is the name of a file for SARIF.
+func uri(name string) string { return (&url.URL{Path: relative(name)}).String() }
+
+// relative is the name of a file relative to the working directory. A file that is not below it has its last name only, because
 // other machines have other directories.
-func uri(name string) string {
+func relative(name string) string {
 	name = path.Clean(strings.ReplaceAll(name, `\`, "/"))
 	if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") || len(name) > 1 && name[1] == ':' {
 		name = path.Base(name)
 	}
-	return (&url.URL{Path: name}).String()
+	return name
 }

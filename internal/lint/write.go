@@ -19,6 +19,41 @@ func (r *Report) GitHub(w io.Writer) error {
 	return nil
 }
 
+// gitlabFinding is a finding in a Code Quality report.
+type gitlabFinding struct {
+	Description string         `json:"description"`
+	CheckName   string         `json:"check_name"`
+	Fingerprint string         `json:"fingerprint"`
+	Severity    string         `json:"severity"`
+	Location    gitlabLocation `json:"location"`
+}
+
+type gitlabLocation struct {
+	Path  string      `json:"path"`
+	Lines gitlabLines `json:"lines"`
+}
+
+type gitlabLines struct {
+	Begin int `json:"begin"`
+}
+
+// GitLab writes the findings as a Code Quality report, by which merge requests of GitLab show them at their lines.
+func (r *Report) GitLab(w io.Writer) error {
+	severities := map[Level]string{Error: "critical", Warning: "minor", Note: "info"}
+	all := []gitlabFinding{}
+	sums := fingerprints(r.Findings)
+	for i, f := range r.Findings {
+		all = append(all, gitlabFinding{
+			Description: f.Message, CheckName: string(f.Rule), Fingerprint: sums[i], Severity: severities[f.Level],
+			Location: gitlabLocation{Path: relative(f.File), Lines: gitlabLines{Begin: f.Line}},
+		})
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(all)
+}
+
 // escaped is a text as the message of a command, which is one line.
 func escaped(text string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)

@@ -470,7 +470,7 @@ func TestScripts(t *testing.T) {
 			ExpireIn string `yaml:"expire_in"`
 			ExposeAs string `yaml:"expose_as"`
 			Paths    []string
-			Reports  struct{ JUnit string }
+			Reports  struct{ JUnit, CodeQuality string }
 		}
 	}
 	for i, into := range []any{&header, &pipeline} {
