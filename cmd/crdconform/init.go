@@ -16,30 +16,48 @@ import (
 // initializer is the command init.
 type initializer struct {
 	streams
-	output string
-	force  bool
+	output      string
+	force       bool
+	kubebuilder bool
 }
 
 func newInit(s streams) *cobra.Command {
 	i := &initializer{streams: s}
 	cmd := &cobra.Command{
-		Use:   "init CRD...",
+		Use:   "init [CRD...]",
 		Short: "Write a configuration file for your definitions",
 		Long: `init writes crdconform.yaml for the CustomResourceDefinitions in files, folders or patterns. It derives the location of the
-webhook from spec.conversion, and shows other settings in comments. It does not overwrite an existing file.`,
+webhook from spec.conversion, and shows other settings in comments. It does not overwrite an existing file.
+
+With --kubebuilder, in the folder of a kubebuilder project, it also adds the target test-conversion to the Makefile, and a GitHub
+workflow that runs it. CRD is config/crd then, unless given. What is there already stays, so it can be run again, such as with a
+newer release: only its own part of the Makefile is written anew.`,
 		Example: `  crdconform init config/crd/bases
   crdconform init widgets.yaml gadgets.yaml --file deploy/crdconform.yaml
-  crdconform init 'crds/*.yaml' --file -`,
+  crdconform init 'crds/*.yaml' --file -
+  crdconform init --kubebuilder`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if i.kubebuilder && i.output != config.FileName {
+				return errors.New("--kubebuilder writes " + config.FileName + "; leave out --file")
+			}
+			if len(args) == 0 && !i.kubebuilder {
 				return errors.New("init requires the files or folders with your CustomResourceDefinitions, such as config/crd/bases")
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return i.run(args) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			if !i.kubebuilder {
+				return i.run(args)
+			}
+			if len(args) == 0 {
+				args = []string{"config/crd"}
+			}
+			return i.project(args)
+		},
 	}
 	cmd.Flags().StringVar(&i.output, "file", config.FileName, "file to write; - for standard output")
 	cmd.Flags().BoolVar(&i.force, "force", false, "overwrite an existing file")
+	cmd.Flags().BoolVar(&i.kubebuilder, "kubebuilder", false, "add a Makefile target and a GitHub workflow to the kubebuilder project of this folder")
 	return cmd
 }
 
