@@ -280,10 +280,11 @@ func (g *Generator) avoid(n *node, value any) {
 	}
 }
 
-// rejected says why a place that the webhook refuses has no values.
+// rejected says why a place has no values any more: by what it refused there. It may take the same beside other fields, so nothing is said
+// of all values.
 func (p *place) rejected() string {
 	if len(p.shown) == 0 {
-		return "the webhook rejected every kind of value"
+		return "the webhook rejected objects that have it"
 	}
 	var shows []string
 	for _, value := range p.shown {
@@ -291,7 +292,7 @@ func (p *place) rejected() string {
 			shows = append(shows, text)
 		}
 	}
-	return "the webhook rejected objects with each kind of value that was tried there: " + strings.Join(shows, ", ")
+	return "the webhook rejected objects with these values there, after which no others were tried: " + strings.Join(shows, ", ")
 }
 
 // canLack reports whether a value of a node can do without a part of it.

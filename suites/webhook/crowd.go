@@ -42,7 +42,7 @@ func (p *prober) crowded(ctx context.Context, pair corpus.Pair, number int) (dep
 		if len(d.apart) == 0 || alone == nil {
 			continue
 		}
-		d.unsteady = p.unsteady(ctx, pair, objects[i], alone)
+		d.unsteady = p.otherwise(ctx, d, objects[i], alone)
 		return d, true
 	}
 	return dependency{}, false

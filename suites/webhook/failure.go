@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -88,15 +89,29 @@ func (p *prober) tooLarge(ctx context.Context) []found {
 			if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() {
 				continue
 			}
-			path := strings.Join(p.schemaOf(pair.From).Given(objects[i]), ", ")
-			if place := pair.String() + path; !seen[place] {
+			one := p.refusedInteger(refusal{version: pair.From, object: objects[i], x: o.x})
+			if place := one.place(); !seen[place] {
 				seen[place] = true
-				message := fmt.Sprintf("conversion failed for an object that the schema allows, with a large integer at %s: %s", path, o.x.judgement.Rejected())
-				all = append(all, found{finding: finding{0, pair.String(), path, message, requirement.PartRefusedValue, o.x, effect{sort: refused}}, pair: pair, subject: objects[i]})
+				all = append(all, one)
 			}
 		}
 	}
 	return all
+}
+
+// refusedInteger is that an object with a large integer was refused.
+func (p *prober) refusedInteger(r refusal) found {
+	pair := corpus.Pair{From: r.version, To: r.x.to}
+	isOther := func(path string) bool {
+		value, _ := corpus.Value(r.object.Object, path)
+		n, is := value.(int64)
+		return !is || -math.MaxInt16 <= n && n <= math.MaxInt16
+	}
+	path := strings.Join(slices.DeleteFunc(p.schemaOf(r.version).Given(r.object), isOther), ", ")
+	message := fmt.Sprintf("conversion failed for an object that the schema allows, with a large integer at %s: %s", path, r.x.judgement.Rejected())
+	one := found{finding: finding{0, pair.String(), path, message, requirement.PartRefusedValue, r.x, effect{sort: refused}}, pair: pair, subject: r.object}
+	one.again = p.refusedAgain(r, path, p.refusedInteger)
+	return one
 }
 
 // failures returns the generated objects that the webhook did not convert: the smallest mixed ones, and of the others one for each way and
@@ -108,27 +123,10 @@ func (p *prober) failures(ctx context.Context) []found {
 	var all []found
 	seen := map[string]bool{}
 	add := func(r refusal, every bool) {
-		if !r.failed() {
-			return
+		if r.failed() {
+			seen[r.words()] = true
+			all = append(all, p.refusedObject(r, every))
 		}
-		pair := corpus.Pair{From: r.version, To: r.x.to}
-		seen[r.words()] = true
-		given := p.schemaOf(r.version).Given(r.object)
-		path := cmp.Or(r.needs, strings.Join(given, ", "))
-		about := "with " + cmp.Or(firstOf(given), "nothing in it")
-		if r.needs != "" {
-			about = fmt.Sprintf("without %s, and succeeded with it", path)
-		}
-		message := fmt.Sprintf("conversion failed for an object that the schema allows, %s: %s", about, r.x.judgement.Rejected())
-		part := none
-		if !crashed(&r.x) && !every && (r.settled || len(corpus.Leaves(r.object)) > 0) {
-			part = requirement.PartRefusedValue
-		}
-		f := finding{0, pair.String(), path, message, part, r.x, effect{sort: refused}}
-		if r.needs == "" && len(given) > 1 {
-			f.effect.where = fieldpath.Around(given...)
-		}
-		all = append(all, found{finding: f, pair: pair, subject: r.object})
 	}
 	if !p.generates() {
 		return nil
@@ -170,6 +168,47 @@ func (p *prober) failures(ctx context.Context) []found {
 	return all
 }
 
+// refusedObject is that an object was not converted, and all of its version neither if every is set. If a smaller object is not either, it names
+// the fields of that.
+func (p *prober) refusedObject(r refusal, every bool) found {
+	pair := corpus.Pair{From: r.version, To: r.x.to}
+	given := p.schemaOf(r.version).Given(r.object)
+	path := cmp.Or(r.needs, strings.Join(given, ", "))
+	about := "with " + cmp.Or(firstOf(given), "nothing in it")
+	if r.needs != "" {
+		about = fmt.Sprintf("without %s, and succeeded with it", path)
+	}
+	message := fmt.Sprintf("conversion failed for an object that the schema allows, %s: %s", about, r.x.judgement.Rejected())
+	part := none
+	if !crashed(&r.x) && !every && (r.settled || len(corpus.Leaves(r.object)) > 0) {
+		part = requirement.PartRefusedValue
+	}
+	one := found{finding: finding{0, pair.String(), path, message, part, r.x, effect{sort: refused}}, pair: pair, subject: r.object}
+	if r.needs == "" && len(given) > 1 {
+		one.effect.where = fieldpath.Around(given...)
+	}
+	one.again = p.refusedAgain(r, path, func(r refusal) found { return p.refusedObject(r, every) })
+	return one
+}
+
+// refusedAgain returns a function that asks for another object in place of one that was refused, which names a path. It is another finding if one
+// was a crash, if it names nothing any more, or if the path is what the object needs, which a smaller one may need more than.
+func (p *prober) refusedAgain(r refusal, path string, says func(refusal) found) func(context.Context, *unstructured.Unstructured) (found, bool) {
+	return func(ctx context.Context, object *unstructured.Unstructured) (found, bool) {
+		if r.needs != "" && len(corpus.Leaves(object)) < len(corpus.Leaves(r.object)) {
+			return found{}, false
+		}
+		late := p.late
+		o := p.answers(ctx, corpus.Pair{From: r.version, To: r.x.to}, []*unstructured.Unstructured{object})[0]
+		other := refusal{version: r.version, object: object, x: o.x, settled: r.settled, needs: r.needs}
+		if o.raw != nil || p.late != late || !other.failed() || crashed(&o.x) != crashed(&r.x) {
+			return found{}, false
+		}
+		again := says(other)
+		return again, again.path != "" || path == ""
+	}
+}
+
 // firstOf names a few of the fields that are given in an object: a line of a report is to have room for what the webhook says of them.
 func firstOf(given []string) string {
 	const most = 3
@@ -208,13 +247,18 @@ func (p *prober) defaced() property {
 	}}
 }
 
-// deface converts an object, which was converted on the way of a pair, with other values in an annotation.
+// deface converts an object, which was converted on the way of a pair, with other values in an annotation. It says of all at once that they are
+// refused, unless the object is refused with the annotation as it was, too.
 func (p *prober) deface(ctx context.Context, pair corpus.Pair, before exchange, converted *unstructured.Unstructured, key, value string) []finding {
 	var findings []finding
+	path := fieldpath.Child("metadata.annotations", key)
 	for _, onward := range p.ways(ctx) {
 		if onward.From != pair.To {
 			continue
 		}
+		way := fmt.Sprintf("%s -> %s", pair, onward.To)
+		var refusing []string
+		var first outcome
 		for _, other := range []string{"null", "", "[]", "not JSON", value[:len(value)/2]} {
 			variant := converted.DeepCopy()
 			annotations := variant.GetAnnotations()
@@ -225,16 +269,23 @@ func (p *prober) deface(ctx context.Context, pair corpus.Pair, before exchange, 
 				continue
 			}
 			o.x.before = &before
-			part, path := none, fieldpath.Child("metadata.annotations", key)
-			if v := o.x.judgement.Rejected(); v.Requirement == requirement.WebhookFailureAvoided && !brokeOff(&o.x) {
-				part = requirement.PartRefusedAnnotation
-			}
-			message := fmt.Sprintf("%s: expected the object to be converted with %.40q there, got %s", path, other, o.x.judgement.Rejected())
-			findings = append(findings, finding{0, fmt.Sprintf("%s -> %s", pair, onward.To), path, message, part, o.x, effect{sort: refused}})
-			if part == none {
+			if v := o.x.judgement.Rejected(); v.Requirement != requirement.WebhookFailureAvoided || brokeOff(&o.x) {
+				refusing, first = []string{fmt.Sprintf("%.40q", other)}, o
 				break
 			}
+			if refusing = append(refusing, fmt.Sprintf("%.40q", other)); len(refusing) == 1 {
+				first = o
+			}
 		}
+		if len(refusing) == 0 || p.answers(ctx, onward, []*unstructured.Unstructured{converted})[0].raw == nil {
+			continue
+		}
+		part := none
+		if v := first.x.judgement.Rejected(); v.Requirement == requirement.WebhookFailureAvoided && !brokeOff(&first.x) {
+			part = requirement.PartRefusedAnnotation
+		}
+		message := fmt.Sprintf("%s: expected the object to be converted with %s there, got %s", path, strings.Join(refusing, " or "), first.x.judgement.Rejected())
+		findings = append(findings, finding{0, way, path, message, part, first.x, effect{sort: refused}})
 	}
 	return findings
 }

@@ -7,13 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
 	. "github.com/onsi/ginkgo/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -55,6 +54,7 @@ type effect struct {
 	dull  bool   // the value says little: 0, false, or empty
 	noted bool   // an annotation undoes an edit of the field
 	where string // what reports name in place of the path, if that names several
+	at    string // the path itself, if it is one in the object that was checked
 }
 
 // The kinds of effects besides those of corpus.
@@ -68,7 +68,7 @@ const (
 
 // effectOf returns the effect that a loss at a version is.
 func (p *prober) effectOf(version string, l corpus.Loss) effect {
-	return effect{sort: p.schemaOf(version).Effect(l), dull: l.Dull()}
+	return effect{sort: p.schemaOf(version).Effect(l), dull: l.Dull(), at: l.Path}
 }
 
 // effectBy is the same for a loss on the way through the second version of a pair.
@@ -101,6 +101,9 @@ type found struct {
 	pair    corpus.Pair
 	subject *unstructured.Unstructured
 	madeUp  bool // the finding is in content that was made up
+
+	// again looks for it in another object, if the property does not.
+	again func(ctx context.Context, object *unstructured.Unstructured) (found, bool)
 }
 
 // newFound returns a finding with its object, and marks it if it is in content that was made up.
@@ -158,23 +161,20 @@ func (p *prober) report(ctx context.Context, what property, all []found) {
 	if p.fails(all) {
 		all = slices.DeleteFunc(slices.Clone(all), func(f found) bool { return p.env.Severity(f.part) == requirement.Tolerated })
 	}
-	all = distinct(p.sorted(all))
+	all = p.sorted(all)
 	if len(all) == 0 {
 		return
 	}
-	if !what.large {
-		if _, alone := p.alone(ctx, what, all[0], p.renamed(all[0].subject)); !alone {
-			p.independently(ctx)
-		}
-		all[0] = p.smallest(ctx, what, all[0])
+	shown := p.evidence(ctx, what, all)
+	first := shown.named[0]
+	if len(shown.named) > mostTold || len(shown.beside) > 0 {
+		p.env.Attach("places.txt", []byte(shown.places()))
 	}
-	first := all[0]
-	if len(all) > mostTold {
-		p.env.Attach("places.txt", []byte(strings.Join(lines(all), "\n")+"\n"))
+	if !shown.together {
+		p.env.Attach("object.yaml", corpus.YAML(first.subject))
 	}
-	p.env.Attach("object.yaml", corpus.YAML(first.subject))
-	p.env.Found(p.reported(ctx, what, all))
-	p.violated(p.severity(first), first.x, summary(all))
+	p.env.Found(p.reported(ctx, what, shown.named))
+	p.violated(p.severity(first), first.x, shown.summary())
 }
 
 // sorted returns what was found in the order in which authors are to read it: the most informative first, and of that what small objects
@@ -246,52 +246,11 @@ func (p *prober) reported(ctx context.Context, what property, all []found) []rep
 	return findings
 }
 
-// alone returns the same finding for an object that is asked for alone, and whether it has it. One that is not answered in time shows nothing
-// else, and neither does what is not asked for after that.
-func (p *prober) alone(ctx context.Context, what property, f found, object *unstructured.Unstructured) (found, bool) {
-	late := p.late
-	findings := what.check(ctx, f.pair, []*unstructured.Unstructured{object})
-	if p.late != late {
-		return f, false
-	}
-	for _, one := range findings {
-		again := p.newFound(one, f.pair, object)
-		if one.place() == f.place() && p.env.Severity(one.part) == p.env.Severity(f.part) && p.rank(again) <= p.rank(f) {
-			return again, true
-		}
-	}
-	return f, false
-}
-
-// renamed returns a copy of an object with a name and a UID that no object had before, so that the webhook cannot know it.
-func (p *prober) renamed(object *unstructured.Unstructured) *unstructured.Unstructured {
-	other := object.DeepCopy()
-	other.SetName(fmt.Sprintf("alone-%d", p.calls))
-	other.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(other.GetName())).String()))
-	return other
-}
-
-// smallest returns the same finding for the smallest object that has it. It may take the neighbours in the batch, or not come every
-// time: then it is returned as it is.
-func (p *prober) smallest(ctx context.Context, what property, f found) found {
-	f, again := p.alone(ctx, what, f, f.subject)
-	if !again {
-		return f
-	}
-	p.shrink(ctx, f.pair.From, f.subject, func(ctx context.Context, candidate *unstructured.Unstructured) bool {
-		smaller, still := p.alone(ctx, what, f, candidate)
-		if still {
-			f = smaller
-		}
-		return still
-	})
-	return f
-}
-
 // summary says what was found: what happens to each field in a line, with the other ways on which it happens in a second one, and the
 // object of the first.
-func summary(all []found) string {
+func (e evidence) summary() string {
 	var shown []string
+	all := e.named
 	ways := map[string][]string{}
 	key := func(f found) string { return fmt.Sprintf("%s %q %t", f.effect.sort, f.path, f.effect.lacks != "") }
 	for _, f := range all {
@@ -307,6 +266,12 @@ func summary(all []found) string {
 	}
 	if more := len(shown) - mostTold; more > 0 {
 		shown = append(shown[:mostTold], fmt.Sprintf("and %d more places like this, see places.txt", more))
+	}
+	if n := len(e.beside); n > 0 {
+		shown = append(shown, fmt.Sprintf("and %s where it happens only beside these, see places.txt", visible.Count(n, "more place", "")))
+	}
+	if e.together {
+		return strings.Join(shown, "\n") + "\nno object shows it when it is asked for alone: it takes other objects, requests before, or time, see request.json"
 	}
 	return strings.Join(shown, "\n") + "\nobject: " + brief(all[0].subject)
 }
