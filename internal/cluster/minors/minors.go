@@ -1,8 +1,21 @@
 // Package minors runs embedded API servers of older Kubernetes minors. Modules of two minors cannot be in one program, so each is
 // a program of its own, in the folder apiserver, which is built on the user's machine with the modules of the minor.
 //
-// The program is a child that is talked to by its standard input and output, as docs/matrix.md describes. It ends when its
-// input does, so it cannot outlive this process, however that ends. etcd runs in this process.
+// The program is a child without flags that is talked to by its standard input and output, in JSON, one object on a line. Its log
+// goes to its standard error. The first line of the input says how to run, and the answer says where the program serves:
+//
+//	{"protocol": 1, "dir": "/tmp/crdconform-123", "etcd": "unix:///tmp/crdconform-123/etcd/sockets/client.sock", "watchCache": false}
+//	{"protocol": 1, "url": "https://127.0.0.1:41357"}
+//
+// dir has ca.crt, tls.crt and tls.key: the authority whose clients are accepted, and the certificate to serve. The API server is
+// ready when /readyz says ok. Each further line leads calls of a service to an address, or no longer if that is empty. The answer,
+// once it holds, is an empty object or one with error:
+//
+//	{"namespace": "default", "name": "webhook", "port": 443, "address": "127.0.0.1:9443"}
+//
+// The program ends when its input does, so it cannot outlive this process, however that ends, and removes dir then. If its first
+// line is of another protocol, or the API server cannot run, it says why on standard error and ends with exit code 1. It has its
+// own process group, so that Ctrl-C does not reach it before this process is done. etcd runs in this process.
 package minors
 
 import (

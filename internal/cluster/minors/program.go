@@ -110,7 +110,7 @@ func (p *program) say(ctx context.Context, what, answer any) error {
 			return nil
 		}
 		if _, garbage := errors.AsType[*json.SyntaxError](err); garbage {
-			return fmt.Errorf("%s does not use the protocol of docs/matrix.md; remove it and build it again: %w", p.path, err)
+			return fmt.Errorf("%s does not use the protocol of this crdconform; remove it and build it again: %w", p.path, err)
 		}
 		// It is over, and its end says why better than a broken pipe does.
 		select {

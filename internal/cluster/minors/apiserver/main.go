@@ -1,6 +1,6 @@
 // Command apiserver is upstream's API server for custom resources as a program of its own, so that the one of an older
 // Kubernetes minor can be run: package minors builds it with the Go modules of that minor, starts it and talks to it.
-// What is said is in docs/matrix.md. Nobody else is expected to start it.
+// What is said is in the documentation of package minors. Nobody else is expected to start it.
 //
 // The files are the same for all minors, but for those with a build constraint: these are what upstream changed. A minor is built
 // with the tag before_1_34 if it is older than 1.34, and so on. Without a tag the files are for the modules that crdconform itself
