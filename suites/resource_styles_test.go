@@ -525,6 +525,7 @@ func styled(t *testing.T) map[string]style {
 		"replaces what has changed":                     plan(planner{replaces: true}, "v1"),
 		"keeps nothing, as declared":                    forgets,
 		"restores what a snapshot has":                  {func(*testing.T) http.Handler { return snapshots() }, fleets, fleetSample, nil},
+		"has a map where another has a list":            {func(*testing.T) http.Handler { return entries() }, gateways, gatewaySample, nil},
 	}
 	for name, of := range styles.All(t) {
 		all[name] = style{func(t *testing.T) http.Handler { t.Helper(); return converting(of.Start(t)) }, of.Definition, of.Sample, nil}

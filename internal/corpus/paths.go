@@ -104,6 +104,18 @@ func (s *Schema) Lacks(path string) string {
 	return ""
 }
 
+// Vacant returns the widest part of a path that an object does not have; the path itself if it has all of it.
+func Vacant(object map[string]any, path string) string {
+	steps := fieldpath.Split(path)
+	for n := range steps {
+		part := fieldpath.Join(steps[:n+1])
+		if _, found := Value(object, part); !found {
+			return part
+		}
+	}
+	return path
+}
+
 // Pattern returns the place of a path as users write it: with * in place of such a key.
 func (s *Schema) Pattern(path string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(s.Place(path), "['*']", ".*"), ".")

@@ -369,12 +369,16 @@ func touches(places []string, path string) bool {
 	})
 }
 
-// changed returns the places of what two objects have differently at a version.
+// changed returns the places of what two objects have differently at a version. What one of them lacks is a place as a whole, since the other may
+// have more there than is known: the entry of a map with all of its fields, or a part of the object.
 func (r *round) changed(version string, before, after map[string]any) []string {
 	schema, was, is := r.definition.Schema(version), r.own(version, before), r.own(version, after)
 	var places []string
-	for _, l := range append(schema.Losses(was, is), schema.Losses(is, was)...) {
-		places = append(places, listOf(l.Path))
+	for _, l := range schema.Losses(was, is) {
+		places = append(places, listOf(corpus.Vacant(is, l.Path)))
+	}
+	for _, l := range schema.Losses(is, was) {
+		places = append(places, listOf(corpus.Vacant(was, l.Path)))
 	}
 	return places
 }

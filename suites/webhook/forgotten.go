@@ -107,7 +107,7 @@ func (t tally) lacks(place, text string, before tally) bool {
 }
 
 // forgets reports whether a hidden value is gone because of an edit that has nothing to do with it. It may have if the edit shows in the
-// same list, all of which a webhook may replace, or if the value does not come back either from an object that had both from the start.
+// same list, all of which a webhook may replace, if it removes what the value is in, or if the value does not come back either from an object that had both from the start.
 func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstructured.Unstructured, e edit, before map[string]any, path string) bool {
 	schema := p.schemaOf(pair.From)
 	value, _ := corpus.Value(before, path)
@@ -126,6 +126,9 @@ func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstru
 	list, inItem := itemOf(path)
 	for _, l := range does {
 		if inItem && fieldpath.Within(schema.Place(l.Path), schema.Place(list)) {
+			return false
+		}
+		if fieldpath.Within(path, corpus.Vacant(plain[1].object, l.Path)) { // what the edit removes is gone with all in it
 			return false
 		}
 		at := whereOf(edited.Object, plain[0].object, l.Path)
