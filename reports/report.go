@@ -30,6 +30,10 @@ type Report struct {
 	// not measured.
 	HarnessSeconds float64 `json:"harnessSeconds"`
 
+	// Spent is what a check spent time on, in seconds: chapter.NAME for the specs of a chapter, starting and stopping; and what of that was
+	// spent generating and shrinking objects, and waiting for the webhook and the apiServer, which overlap. Absent when not measured.
+	Spent map[string]float64 `json:"spent,omitempty"`
+
 	Seed        int64    `json:"seed"`                  // of random choices
 	Strict      bool     `json:"strict,omitempty"`      // Tolerated counts as failed
 	Interrupted bool     `json:"interrupted,omitempty"` // the run was stopped before its end

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
@@ -56,7 +57,9 @@ func (s *session) judgeBy(ctx context.Context, client *wire.Client, kind corpus.
 		s.progress.Checking(s.api.Name(), env.Version())
 	}
 	own := load.ProcessorTime()
+	began := time.Now()
 	outcome, err := suites.Run(ctx, env, s.chapters(s.pods), s.progress)
+	s.spend(began, outcome, subject)
 	s.adopt()
 	if s.api != nil && env.Version() != "" {
 		s.report.Cluster = &reports.Cluster{Name: s.api.Name(), Version: env.Version(), WatchCache: s.api.WatchCache()}

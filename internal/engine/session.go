@@ -41,9 +41,10 @@ type session struct {
 	pods     Pods
 	unknown  []string // the definitions of whose objects the webhook converts none
 	limit    limit
-	crashes  crashes  // of the webhook under test
-	arrival  *arrival // of an API server that starts meanwhile; nil if none does
-	enough   bool     // a failure has ended the run, see Description.FailFast
+	crashes  crashes   // of the webhook under test
+	arrival  *arrival  // of an API server that starts meanwhile; nil if none does
+	enough   bool      // a failure has ended the run, see Description.FailFast
+	judged   time.Time // when the last specs had run
 }
 
 func (p *Plan) begin(progress Progress, log io.Writer) *session {
@@ -116,6 +117,7 @@ func (s *session) end(ctx context.Context) {
 	if s.limit.ended(ctx) {
 		s.cut(s.report)
 	}
+	s.spendStopping()
 	conclude(s.report)
 }
 

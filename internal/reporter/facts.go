@@ -39,6 +39,9 @@ func Facts(r *reports.Report) []Fact {
 		took += fmt.Sprintf(", including %.1f s of crdconform overhead", r.HarnessSeconds)
 	}
 	add("took", "%s", took)
+	if text := spentText(r); text != "" {
+		add("spent on", "%s", text)
+	}
 	return facts
 }
 

@@ -21,8 +21,8 @@ func Merge(names []string, all []*reports.Report) (*reports.Report, error) {
 	merged := *all[0]
 	merged.Merged, merged.Results, merged.Notes, merged.Artifacts, merged.Changes = nil, nil, nil, nil, nil
 	merged.Load, merged.Webhook, merged.Cluster, merged.Upgrade, merged.Disruptions, merged.Error = nil, nil, nil, nil, nil, ""
-	merged.Seconds, merged.HarnessSeconds = 0, 0
-	loaded := "" // the names of those with a load test so far
+	merged.Seconds, merged.HarnessSeconds, merged.Spent = 0, 0, nil // each adds its own
+	loaded := ""                                                    // the names of those with a load test so far
 	for i, r := range all {
 		if err := sameTarget(&merged, r, names[0], names[i]); err != nil {
 			return nil, err
@@ -55,6 +55,7 @@ func addRun(r *reports.Report, name string, one reports.Report) {
 	}
 	r.Command = strings.Join(commands(r.Merged), "; ")
 	r.Seconds, r.HarnessSeconds = r.Seconds+one.Seconds, r.HarnessSeconds+one.HarnessSeconds
+	r.Spent = addedUp(r.Spent, one.Spent)
 	r.Strict, r.Interrupted = r.Strict || one.Strict, r.Interrupted || one.Interrupted
 	r.Cluster = cmp.Or(r.Cluster, one.Cluster)
 	r.Webhook = combined(r.Webhook, one.Webhook)

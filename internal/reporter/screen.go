@@ -47,6 +47,9 @@ func (s Screen) Summarize(report *reports.Report) {
 	for _, line := range CoverageLines(report) {
 		s.Line("", "", line)
 	}
+	if text := spentText(report); text != "" {
+		s.Line("", "", "time: "+text)
+	}
 	if l := report.Load; l != nil {
 		for _, line := range LoadLines(l, s.columns()) {
 			fmt.Fprintln(s.Out, line)

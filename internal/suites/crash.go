@@ -38,8 +38,9 @@ var caughtCrash = regexp.MustCompile(`internal error occurred during conversion|
 // it had ended before, the request is sent again, for it is not to blame.
 func (s *Subject) Ask(ctx context.Context, send func(context.Context) contract.Response) contract.Response {
 	for {
-		since := time.Now()
+		since, answered := time.Now(), s.spent.on(spentWebhook)
 		response := send(ctx)
+		answered()
 		if s.Revive == nil || response.Err == nil || response.TimedOut || response.Interrupted {
 			return response
 		}

@@ -127,6 +127,7 @@ type Subject struct {
 	Revive func(ctx context.Context, since time.Time) (before bool, ended error)
 
 	fatal map[string]contract.Response // see Fatal
+	spent spent
 }
 
 // Env is what specs may use. It is built once and passed to the areas; specs read it and never change it.
@@ -260,6 +261,9 @@ func (e *Env) connect() error {
 	config := e.Cluster.Config()
 	config.WarningHandlerWithContext = collectWarnings{}
 	config.Wrap(e.unreachable.through)
+	if e.Subject != nil {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return timed{&e.Subject.spent, next} })
+	}
 	if e.Subject != nil && e.Subject.Revive != nil {
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &reviving{env: e, next: next} })
 	}

@@ -72,6 +72,7 @@ func (c *chapter) learn(ctx context.Context, generator *corpus.Generator, versio
 	const number = 16
 	learning, enough := context.WithCancel(ctx)
 	defer enough()
+	defer c.env.Spending(suites.SpentGenerating)()
 	adapted := generator.Learn(learning, number, func(_ context.Context, objects []*unstructured.Unstructured) []string {
 		causes := c.refused(ctx, pairs, objects)
 		if alike := slices.Compact(slices.Clone(causes)); len(objects) > 1 && len(alike) == 1 && alike[0] != "" && alike[0] != string(requirement.WebhookFailureAvoided) {

@@ -6,6 +6,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -57,6 +58,7 @@ func (r *round) smallest(ctx context.Context, failed violation) *violation {
 		found = v
 		return true
 	}
+	defer r.env.Spending(suites.SpentShrinking)()
 	whole := r.crd.Object(failed.object.version, failed.object.sent)
 	if fails(ctx, whole) {
 		r.definition.Schema(failed.object.version).Shrink(ctx, whole, fails)

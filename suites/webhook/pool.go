@@ -68,9 +68,11 @@ func (p *prober) pool(ctx context.Context, version string) *pool {
 	within, cancel := p.withinBudget(ctx)
 	defer cancel()
 	p.hasty = true
+	generated := p.env.Spending(suites.SpentGenerating)
 	adapted := one.generator.Learn(within, one.size, func(_ context.Context, objects []*unstructured.Unstructured) []string {
 		return p.causes(ctx, version, objects)
 	})
+	generated()
 	p.hasty = false
 	rejections := adapted.Rejections
 	one.objects, one.dropped, one.cut = adapted.Objects, adapted.Dropped, adapted.Cut || within.Err() != nil
@@ -142,6 +144,7 @@ func (p *prober) shrink(ctx context.Context, version string, object *unstructure
 	within, cancel := p.withinBudget(ctx)
 	defer cancel()
 	before := p.env.Subject.Ends()
+	defer p.env.Spending(suites.SpentShrinking)()
 	schema.Shrink(within, object, func(_ context.Context, candidate *unstructured.Unstructured) bool {
 		// Once one was not answered in time, nothing more is asked, which says nothing of others.
 		return within.Err() == nil && p.env.Subject.Ends()-before < mostFatal && !p.isLateHere() && does(ctx, candidate)
@@ -200,7 +203,9 @@ func (p *prober) styled(ctx context.Context, version string, style corpus.Style,
 		return nil
 	}
 	one := p.pool(ctx, version)
+	generated := p.env.Spending(suites.SpentGenerating)
 	objects := one.generator.Objects(style, min(n, one.size))
+	generated()
 	if style != corpus.Plain {
 		objects = append(objects, p.singles(ctx, version, style)...)
 	}
@@ -296,7 +301,10 @@ func (p *prober) each(ctx context.Context, version string) []*unstructured.Unstr
 	objects = append(objects, copies(one.objects)...)
 	mixed := len(objects)
 	special := map[corpus.Style][]*unstructured.Unstructured{}
-	for _, single := range one.generator.Singles() {
+	generated := p.env.Spending(suites.SpentGenerating)
+	singles := one.generator.Singles()
+	generated()
+	for _, single := range singles {
 		if single.Style == corpus.Plain {
 			objects = append(objects, single.Object)
 		} else {
