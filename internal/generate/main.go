@@ -28,7 +28,7 @@ type file struct {
 
 // files returns all that is generated. The schema of reports has comments of ids.go, which therefore comes first.
 func files() []file {
-	return []file{
+	return append(released(), []file{
 		{"requirement/ids.go", func() ([]byte, error) { return ids(requirement.All()) }},
 		{"internal/explanation/related.go", func() ([]byte, error) { return related(lint.Rules(), webhook.Faults()) }},
 		{"docs/sentences.md", func() ([]byte, error) { return sentences(requirement.Documents(), requirement.Sentences()), nil }},
@@ -38,7 +38,7 @@ func files() []file {
 		{"docs/report.schema.json", reportSchema},
 		{"internal/generate/api.txt", api},
 		{"docs/kind.md", kindImages},
-	}
+	}...)
 }
 
 func main() {
