@@ -173,10 +173,10 @@ type FieldFinding struct {
 	From    string `json:"from"`              // version of the objects
 	To      string `json:"to"`                // version that they are converted to
 	Lacking bool   `json:"lacking,omitempty"` // the version To has no field of that name, so the loss may be intended
-	Kept    bool   `json:"kept,omitempty"`    // other values of the field come back, so the loss is not intended
+	Kept    bool   `json:"kept,omitempty"`    // other values of the field come back, or it is kept elsewhere, so the loss is not intended
 	Message string `json:"message"`           // one example
 
-	Instead    string `json:"instead,omitempty"`    // what the version To has in its place, if that is of another type, such as "spec.config as a string"
+	Instead    string `json:"instead,omitempty"`    // what the version To has in its place, if that is of another type, or what keeps it, such as "spec.config as a string"
 	MadeUp     bool   `json:"madeUp,omitempty"`     // the content is made up, since neither a schema nor a sample says what is there
 	Annotation bool   `json:"annotation,omitempty"` // what the webhook keeps in an annotation undoes an edit of the field
 }

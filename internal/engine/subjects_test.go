@@ -221,14 +221,20 @@ func small(t *testing.T, text []byte) {
 // findings returns what neither passed nor was inapplicable of the selected requirements of a program.
 func findings(t *testing.T, program *subjects.Program, bug string, cluster config.APIServer, selected []string) []reports.Result {
 	t.Helper()
+	report := ranWith(t, program, bug, config.Config{APIServer: cluster, Filter: selected, Samples: []string{program.Samples}})
+	return slices.DeleteFunc(report.Results, func(r reports.Result) bool {
+		return r.Verdict == requirement.Passed || r.Verdict == requirement.NotApplicable
+	})
+}
+
+// ranWith is the report of a run for a program with a bug. What is to be judged, and how, is given.
+func ranWith(t *testing.T, program *subjects.Program, bug string, how config.Config) *reports.Report {
+	t.Helper()
 	endpoint := program.Start(t, bug)
+	how.CRDs, how.Webhook.URL, how.Generate = []string{program.CRD}, endpoint.URL, config.Generate{Objects: 12, Seed: 1}
 	plan, err := Description{
-		Config: config.Config{
-			CRDs: []string{program.CRD}, Samples: []string{program.Samples}, APIServer: cluster, Filter: selected,
-			Webhook:  config.Webhook{URL: endpoint.URL},
-			Generate: config.Generate{Objects: 12, Seed: 1},
-		},
-		CA: endpoint.CA,
+		Config: how,
+		CA:     endpoint.CA,
 	}.Prepare()
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +243,5 @@ func findings(t *testing.T, program *subjects.Program, bug string, cluster confi
 	if report.Error != "" || len(report.Results) == 0 {
 		t.Fatalf("%d results, %s", len(report.Results), report.Error)
 	}
-	return slices.DeleteFunc(report.Results, func(r reports.Result) bool {
-		return r.Verdict == requirement.Passed || r.Verdict == requirement.NotApplicable
-	})
+	return report
 }

@@ -26,8 +26,9 @@ func combine(r *reports.Report, causes []*Cause) []*Cause {
 			continue
 		}
 		for _, place := range append(above(c.field), c.field) {
+			own := slices.Index(fields[place], c) // of two that say the same, the first stays
 			at := slices.IndexFunc(fields[place], func(other *Cause) bool { return other != c && !gone[other] && other.covers(c) })
-			if at >= 0 {
+			if at >= 0 && (own < 0 || at < own || !slices.Equal(c.effects, fields[place][at].effects)) {
 				fields[place][at].take(c)
 				gone[c] = true
 				break

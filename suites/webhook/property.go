@@ -219,6 +219,7 @@ func distinct(all []found) []found {
 // reported returns findings as reports have them. Of a field that the other version lacks with all below it, one is enough.
 func (p *prober) reported(ctx context.Context, what property, all []found) []reports.FieldFinding {
 	var findings []reports.FieldFinding
+	asked := 0
 	for _, f := range all {
 		if f.madeUp && !all[0].madeUp {
 			continue // it is not a cause beside others
@@ -231,6 +232,11 @@ func (p *prober) reported(ctx context.Context, what property, all []found) []rep
 		r := reports.FieldFinding{Field: schema.Pattern(cmp.Or(f.effect.where, f.path)), Effect: f.effect.sort, From: pair.From, To: pair.To, Lacking: f.effect.lacks != "", Kept: f.effect.kept, Message: f.line(), MadeUp: f.madeUp, Annotation: f.effect.noted}
 		if f.effect.sort == "lost" {
 			r.Instead = p.schemaOf(pair.To).Instead(schema, f.path)
+		}
+		if r.Meant() {
+			if at := p.keptElsewhere(ctx, f, &asked); at != "" {
+				r.Instead, r.Kept = at, true
+			}
 		}
 		if r.Meant() {
 			whole := p.lostWhole(ctx, f)

@@ -3,6 +3,8 @@ package webhook
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
 )
@@ -45,6 +47,58 @@ func (p *prober) lostWhole(ctx context.Context, f found) string {
 	for n := widest; n <= len(steps); n++ {
 		if place := fieldpath.Join(steps[:n]); !surviving[place] {
 			return place
+		}
+	}
+	return ""
+}
+
+// mostAbout is how many requests a spec may send to learn what became of what is lost.
+const mostAbout = 200
+
+// keptElsewhere says why what the other version has no field for is lost by mistake all the same: that version shows it in another field, or
+// what another version lacks as well comes back from there. It is empty if neither is known.
+func (p *prober) keptElsewhere(ctx context.Context, f found, asked *int) string {
+	if at := p.follows(ctx, f, f.pair, asked); at != "" {
+		return at + " in its place"
+	}
+	place := p.schemaOf(f.pair.From).Place(f.path)
+	for _, other := range p.pairs(ctx) {
+		if other.From != f.pair.From || other.To == f.pair.To || p.oneWay(other) || p.schemaOf(other.To).Has(f.path) || !p.survivors(ctx, other)[place] {
+			continue
+		}
+		if p.follows(ctx, f, other, asked) == "" {
+			return "no field of that name, and " + there(other) + " keeps it, though " + other.To + " has none either"
+		}
+	}
+	return ""
+}
+
+// follows returns a field of the second version of a pair, outside of metadata, that is converted otherwise from the object of a finding than
+// from that without what is lost, or with another value there. It is empty if there is none, or nothing more may be asked.
+func (p *prober) follows(ctx context.Context, f found, pair corpus.Pair, asked *int) string {
+	schema := p.schemaOf(pair.From)
+	if f.effect.at == "" || schema == nil || *asked >= mostAbout || p.silent != nil || p.isLateHere() {
+		return ""
+	}
+	if _, has := corpus.Value(f.subject.Object, f.effect.at); !has {
+		return ""
+	}
+	others := []*unstructured.Unstructured{f.subject}
+	without := corpus.Without(f.subject, f.effect.at)
+	if schema.Prepare(without.Object); len(schema.Problems(without.Object)) == 0 {
+		others = append(others, without)
+	}
+	if variant := changed(schema, f.subject, nil, f.effect.at); variant != nil {
+		others = append(others, variant)
+	}
+	*asked++
+	outcomes := p.convert(ctx, pair, others)
+	for _, o := range outcomes[1:] {
+		if outcomes[0].object == nil || o.object == nil {
+			continue
+		}
+		if shown := apart(p.schemaOf(pair.To), outcomes[0].object, o.object); len(shown) > 0 {
+			return p.schemaOf(pair.To).Pattern(shown[0].Path)
 		}
 	}
 	return ""

@@ -79,6 +79,56 @@ func TestLostWhole(t *testing.T) {
 	}
 }
 
+// TestKeptElsewhere has webhooks lose what another version has no field for, by mistake: that version shows it in another field, or a third
+// version, which lacks it as well, brings it back. What is lost with nothing to show for it may be meant.
+func TestKeptElsewhere(t *testing.T) {
+	t.Parallel()
+	version := func(name, storage, fields string) string {
+		return "  - {name: " + name + ", served: true, storage: " + storage + ", schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {" + fields + "}}}}}}\n"
+	}
+	head, _, _ := strings.Cut(renamed, "  - name: v1\n")
+	definition := head + version("v1", "true", "paused: {type: boolean}, note: {type: string}, memo: {type: string}") +
+		version("v2", "false", "active: {type: boolean, default: true}") + version("v3", "false", "active: {type: boolean, default: true}")
+	const kept = "example.com/note"
+	subject := served{handler: stranger{converts: func(from, to string, object map[string]any) string {
+		spec, notes := specOf(object), metadataOf(object, "annotations")
+		if spec == nil {
+			return ""
+		}
+		if paused, is := spec["paused"].(bool); is && to != "v1" && !paused {
+			spec["active"] = true // and nothing if it is
+		}
+		if active, is := spec["active"].(bool); is && to == "v1" {
+			spec["paused"] = !active
+		}
+		if note, is := spec["note"].(string); is && to == "v3" {
+			notes[kept] = note
+		}
+		if note, is := notes[kept].(string); is && from == "v3" && to == "v1" {
+			spec["note"] = note
+			delete(notes, kept)
+		}
+		for _, field := range map[bool][]string{true: {"active"}, false: {"paused", "note", "memo"}}[to == "v1"] {
+			delete(spec, field)
+		}
+		return ""
+	}}}.of(t, definition)
+	subject.Objects = 12
+	instead := map[string]string{}
+	for _, f := range foundBy(t, subject, requirement.WebhookConversionRoundTrip) {
+		if f.From == "v1" && f.To == "v2" {
+			instead[f.Field] = fmt.Sprintf("%t %s", f.Meant(), f.Instead)
+		}
+	}
+	want := map[string]string{
+		"spec.note": "false no field of that name, and v1 -> v3 -> v1 keeps it, though v3 has none either",
+		"spec.memo": "true ", "spec.paused": "false spec.active in its place",
+	}
+	if !maps.Equal(instead, want) {
+		t.Errorf("found %v, want %v", instead, want)
+	}
+}
+
 // TestTraces has a webhook add to objects the labels of all that it has ever converted.
 func TestTraces(t *testing.T) {
 	t.Parallel()
