@@ -51,7 +51,7 @@ func (c Config) problems() []*ProblemError {
 	k.unless(c.RunTimeout.Duration >= 0, "runTimeout", "%s is negative; leave it out for no limit", c.RunTimeout)
 	k.lossy()
 	k.meant()
-	k.knownFailing()
+	k.known()
 	k.lint()
 	k.patterns("filter", c.Filter)
 	k.patterns("skip", c.Skip)
@@ -216,16 +216,22 @@ func (k *checker) meant() {
 	}
 }
 
-func (k *checker) knownFailing() {
+// known checks the lists of what is known to fail, always or sometimes. A requirement is in one of them, once.
+func (k *checker) known() {
 	seen := map[string]bool{}
-	for i, known := range k.config.KnownFailing {
-		at := options.Item("knownFailing", i)
-		_, found := requirement.Lookup(requirement.ID(known.ID))
-		k.unless(known.ID != "", at, "it has no id; \"crdconform list\" shows all")
-		k.unless(found || known.ID == "", at+".id", "%s", noRequirement(known.ID))
-		k.unless(strings.TrimSpace(known.Reason) != "", at, "it has no reason; write reason: why it fails")
-		k.unless(!seen[known.ID] || !found, at+".id", "%s is listed twice; remove one", known.ID)
-		seen[known.ID] = true
+	for _, list := range []struct {
+		key     string
+		entries []KnownFailing
+	}{{"knownFailing", k.config.KnownFailing}, {"knownFlaky", k.config.KnownFlaky}} {
+		for i, known := range list.entries {
+			at := options.Item(list.key, i)
+			_, found := requirement.Lookup(requirement.ID(known.ID))
+			k.unless(known.ID != "", at, "it has no id; \"crdconform list\" shows all")
+			k.unless(found || known.ID == "", at+".id", "%s", noRequirement(known.ID))
+			k.unless(strings.TrimSpace(known.Reason) != "", at, "it has no reason; write reason: why it fails")
+			k.unless(!seen[known.ID] || !found, at+".id", "%s is listed twice; remove one", known.ID)
+			seen[known.ID] = true
+		}
 	}
 }
 

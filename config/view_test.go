@@ -100,6 +100,7 @@ func normal(c Config) Config {
 		*list = append([]string{}, *list...)
 	}
 	c.Lossy, c.KnownFailing = append([]Lossy{}, c.Lossy...), append([]KnownFailing{}, c.KnownFailing...)
+	c.KnownFlaky = append([]KnownFailing{}, c.KnownFlaky...)
 	c.Moved, c.RenamedValues = append([]Changed{}, c.Moved...), append([]Changed{}, c.RenamedValues...)
 	c.Lint = append([]Lint{}, c.Lint...)
 	if r := c.Webhook.Reference; r != nil {

@@ -124,6 +124,7 @@ func (c *checker) bindSpecs(cmd *cobra.Command) {
 	c.bindHistory(flags)
 	bindFailFast(flags, &c.fast)
 	c.watching.bind(flags)
+	c.bindVerbosity(flags)
 	flags.BoolVar(&c.hold, "hold", false, "keep the PROGRAM running after the check until Ctrl-C, so that the scripts in the report work")
 	flags.StringVar(&c.lossy, "write-lossy", "", "file to write the fields that the webhook loses to, as lossy entries for crdconform.yaml; must not exist yet")
 	flags.StringVar(&c.record, "record-expected", "", "check nothing, and write to this folder what the webhook makes of the samples and of an object for each field, for --expect")
@@ -160,7 +161,7 @@ func (c *checker) check() (engine.Description, error) {
 	if err := c.webhook(&read); err != nil {
 		return engine.Description{}, err
 	}
-	read.KnownFailing = append(read.KnownFailing, known...)
+	known.addTo(&read)
 	for _, names := range [][]string{c.options.given.CRDs, c.options.given.Old, c.options.given.Samples} {
 		for i, name := range names {
 			names[i] = orInput(name)
@@ -313,7 +314,7 @@ func (c *checker) describe() (engine.Description, error) {
 
 // judge checks what is described, and writes the report.
 func (c *checker) judge(ctx context.Context, check engine.Description) error {
-	p := &progress{streams: c.streams, strict: check.Strict, rerun: c.again, patience: patience}
+	p := &progress{said: c.said, streams: c.streams, strict: check.Strict, rerun: c.again, patience: patience}
 	var held *reports.Report
 	var ended error
 	if c.hold {

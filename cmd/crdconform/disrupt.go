@@ -85,6 +85,7 @@ The history of each scenario is in histories/ in the report folder; --judge FILE
 	d.api.kinds, d.api.without = []string{"embedded", "kind", "existing"}, []string{"watch-cache", "kubernetes", "webhook-host", "listen"}
 	d.api.bind(s, flags, "disruption")
 	d.bindKnownFailing(flags)
+	d.bindVerbosity(flags)
 	flags.BoolVar(&d.pods, "disrupt-pods", false, "existing: restart, kill and replace the pods of the webhook that the run deploys there; no other pods are touched")
 	flags.StringVar(&d.judge, "judge", "", "disrupt nothing; judge a history of an earlier run again, or all histories in a folder")
 	return cmd
@@ -148,8 +149,8 @@ func (d *disrupter) run(ctx context.Context) error {
 		return err
 	}
 	plan.Keep(d.folder.History)
-	p := &progress{streams: d.streams, strict: described.Strict, patience: patience, seed: plan.Seed()}
-	p.say("crdconform %s: %s, seed %d", toolVersion(), visible.Count(plan.Scenarios(), "scenario", ""), plan.Seed())
+	p := &progress{said: d.said, streams: d.streams, strict: described.Strict, patience: patience, seed: plan.Seed()}
+	p.tell("crdconform %s: %s, seed %d", toolVersion(), visible.Count(plan.Scenarios(), "scenario", ""), plan.Seed())
 	log := &lateLog{path: filepath.Join(string(d.folder), "apiserver.log")}
 	report := plan.Run(ctx, p, log)
 	return d.beside(d.finish(p, report), log.close())

@@ -128,9 +128,9 @@ func TestOptionFlags(t *testing.T) {
 		columns = append(append(columns, k.Columns.Flag), k.Columns.Shared...)
 	}
 	for name, own := range map[string][]string{
-		"check":   append(strings.Fields("build config fail-fast history hold known-failing record-expected watch write-lossy"), clusters...),
-		"load":    strings.Fields("config history metrics-address vegeta-results write-targets workers worker-image kubeconfig namespace kubernetes baseline max-regress"),
-		"run":     append([]string{kinds.ReadOnly, "fail-fast", "history", "known-failing", "load-profile"}, clusters...),
+		"check":   append(strings.Fields("build config fail-fast history quiet verbose hold known-failing record-expected watch write-lossy"), clusters...),
+		"load":    strings.Fields("config history quiet verbose metrics-address vegeta-results write-targets workers worker-image kubeconfig namespace kubernetes baseline max-regress"),
+		"run":     append([]string{kinds.ReadOnly, "fail-fast", "history", "quiet", "verbose", "known-failing", "load-profile"}, clusters...),
 		"matrix":  append([]string{"parallel", "known-failing"}, columns...),
 		"column":  append([]string{"known-failing"}, clusters...),
 		"diff":    strings.Fields("recording ca-file-a ca-file-b server-name-a server-name-b output"),

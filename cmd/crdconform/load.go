@@ -75,6 +75,7 @@ as p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. A
 	l.bindOptions(cmd)
 	flags, g := cmd.Flags(), &l.load
 	l.bindHistory(flags)
+	l.bindVerbosity(flags)
 	flags.StringVar(&g.metricsAddress, "metrics-address", "", "host:port at which to serve /metrics for Prometheus during the load test, without authentication")
 	flags.StringVar(&g.results, "vegeta-results", "", "file to write every request to, in the format of vegeta report, plot and encode")
 	flags.StringVar(&g.targets, "write-targets", "", "file to write the requests to instead of sending them, in the JSON format of vegeta attack; requires the webhook's URL")
@@ -116,7 +117,7 @@ func (l *loader) run(ctx context.Context) error {
 		return err
 	}
 	check.Workers = l.load.workers
-	p := &progress{streams: l.streams, patience: patience}
+	p := &progress{said: l.said, streams: l.streams, patience: patience}
 	if check.LoadSource, err = l.through(check.Load.ThroughAPIServer); err != nil {
 		return err
 	}
@@ -303,7 +304,7 @@ func (l *loader) observed(ctx context.Context, p *progress, profile string) (sto
 		if err != nil {
 			return nil, nil, err
 		}
-		p.say("metrics: http://%s/metrics", e.address)
+		p.tell("metrics: http://%s/metrics", e.address)
 		p.observers, closers = append(p.observers, e.watch), append(closers, e.close)
 	}
 	if l.load.results != "" {

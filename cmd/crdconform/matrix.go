@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/cluster/minors"
 	"github.com/crdconform/crdconform/internal/engine"
@@ -34,9 +34,9 @@ type matrix struct {
 	dir      string
 	seed     int64
 	strict   bool
-	known    map[requirement.ID]string
-	timeout  time.Duration // of all API servers together; 0 for none
-	deadline time.Time     // when it is over; zero without one
+	failing  []config.KnownFailing // what is known to fail
+	timeout  time.Duration         // of all API servers together; 0 for none
+	deadline time.Time             // when it is over; zero without one
 }
 
 func newMatrix(s streams) *cobra.Command {
@@ -151,10 +151,11 @@ func (m *matrix) validate() error {
 			}
 		}
 	}
-	var err error
-	if m.known, err = m.readKnownFailing(); err != nil {
+	known, err := m.known()
+	if err != nil {
 		return err
 	}
+	m.failing = known.failing
 	columns := m.columns()
 	if len(columns) < 2 {
 		last := len(more) - 1
@@ -238,9 +239,9 @@ func (m *matrix) run(ctx context.Context) error {
 func (m *matrix) needless(all []*reports.Report) error {
 	var outcome error
 	passing := reporter.Passing(all)
-	for _, id := range slices.Sorted(maps.Keys(m.known)) {
-		if passing[id] {
-			fmt.Fprintf(m.err, "crdconform: %s passes wherever it was judged, but %s says that it fails; remove it from the list\n", id, m.knownFailing)
+	for _, known := range m.failing {
+		if passing[requirement.ID(known.ID)] {
+			fmt.Fprintf(m.err, "crdconform: %s passes wherever it was judged, but %s says that it fails; remove it from the list\n", known.ID, m.knownFailing)
 			outcome = &exitError{code: exitViolates}
 		}
 	}

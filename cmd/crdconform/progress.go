@@ -20,6 +20,7 @@ import (
 // shown at once in both.
 type progress struct {
 	streams
+	said    verbosity
 	strict  bool
 	several bool // there are several definitions, so that problems take a line each
 	rerun   func(definition string, id requirement.ID) string
@@ -89,6 +90,13 @@ func (p *progress) say(format string, arguments ...any) {
 	fmt.Fprintf(p.out, format+"\n", arguments...)
 }
 
+// tell prints a line that a quiet run leaves out.
+func (p *progress) tell(format string, arguments ...any) {
+	if !p.said.quiet {
+		p.say(format, arguments...)
+	}
+}
+
 func (p *progress) wipe() {
 	p.waiting.stop()
 	if p.status {
@@ -99,6 +107,9 @@ func (p *progress) wipe() {
 
 // show replaces the line that changes. Where lines cannot change, the text is written if it holds for long.
 func (p *progress) show(text string) {
+	if p.said.quiet {
+		return
+	}
 	if !p.terminal {
 		if p.patience > 0 {
 			p.waiting.on(text, p.patience, func(text string, since time.Duration) {
@@ -121,11 +132,11 @@ const goesOn = "still running: "
 func (p *progress) Note(text string) { p.show(text) }
 
 // Say shows what is good to know later.
-func (p *progress) Say(text string) { p.say("%s", text) }
+func (p *progress) Say(text string) { p.tell("%s", text) }
 
 // Checking says what is judged.
 func (p *progress) Checking(name, version string) {
-	p.say("crdconform %s: Kubernetes %s (%s), seed %d", toolVersion(), version, name, p.seed)
+	p.tell("crdconform %s: Kubernetes %s (%s), seed %d", toolVersion(), version, name, p.seed)
 }
 
 // Step shows what is measured through an API server: where lines cannot change, in a line for each.
@@ -134,7 +145,7 @@ func (p *progress) Step(text string) {
 	if p.terminal {
 		p.show(text)
 	} else {
-		p.say("%s", text)
+		p.tell("%s", text)
 	}
 }
 
@@ -144,7 +155,7 @@ func (p *progress) Judging(url, definition string) {
 	if definition != "" {
 		definition = definition + " at "
 	}
-	p.say("crdconform %s: %s%s, seed %d", toolVersion(), definition, url, p.seed)
+	p.tell("crdconform %s: %s%s, seed %d", toolVersion(), definition, url, p.seed)
 }
 
 // Started notes how many specs there are.
@@ -180,12 +191,20 @@ func (p *progress) left() string {
 func (p *progress) SpecDone(r suites.Result) {
 	p.done++
 	r.Verdict, r.Reason = p.revise(r.Requirement, r.Verdict, r.Reason)
-	if !p.terminal && !p.several {
-		p.say("[%*d/%d] %-13s %s (%.3f s)", digits(p.total), p.done, p.total, r.Verdict, r.Requirement, r.Duration.Seconds())
+	if p.said.verbose > 0 || !p.terminal && !p.several {
+		p.tell("[%*d/%d] %-13s %s (%.3f s)%s", digits(p.total), p.done, p.total, r.Verdict, r.Requirement, r.Duration.Seconds(), p.reason(r))
 	}
 	if p.isProblem(r.Verdict) {
 		p.problem(r)
 	}
+}
+
+// reason is why a verdict is what it is, for a verbose run; of a problem that is shown in any case.
+func (p *progress) reason(r suites.Result) string {
+	if why := reporter.Brief(reports.Result{Reason: r.Reason}); p.said.verbose > 0 && why != "" && !p.isProblem(r.Verdict) {
+		return ": " + why
+	}
+	return ""
 }
 
 // isProblem reports whether a verdict counts against somebody, or against crdconform itself.
@@ -195,18 +214,24 @@ func (p *progress) isProblem(v requirement.Verdict) bool {
 
 // Rehearsing says which upgrade it is.
 func (p *progress) Rehearsing(from, to string) {
-	p.say("crdconform %s: the upgrade from %s to %s, with %s, seed %d", toolVersion(), visible.Text(from), visible.Text(to), visible.Count(p.objects, "object", ""), p.seed)
+	p.tell("crdconform %s: the upgrade from %s to %s, with %s, seed %d", toolVersion(), visible.Text(from), visible.Text(to), visible.Count(p.objects, "object", ""), p.seed)
 }
 
 // Stepped says what came of a step of a rehearsal.
 func (p *progress) Stepped(step reports.LegStep) {
 	p.wipe()
+	if p.said.quiet && !p.isProblem(reporter.StepVerdict(step)) {
+		return
+	}
 	p.screen().Line(verdictColor(reporter.StepVerdict(step)), fmt.Sprintf("%-12s", step.Name), " "+reporter.StepSummary(step)+fmt.Sprintf(" (%.1f s)", step.Seconds))
 }
 
 // Disrupted says what came of a scenario.
 func (p *progress) Disrupted(result reports.Result, figures *reports.Disruption) {
 	p.wipe()
+	if p.said.quiet && !p.isProblem(result.Verdict) {
+		return
+	}
 	p.screen().Line(verdictColor(result.Verdict), fmt.Sprintf("%-13s", result.Verdict), fmt.Sprintf(" %s (%.1f s)", engine.DisruptionSummary(result, figures), result.Seconds))
 	if p.isProblem(result.Verdict) {
 		p.screen().Sequel(result.ID, result.Verdict, result.Rerun)
@@ -241,10 +266,11 @@ func (p *progress) Loading(w load.Workload) load.Watch {
 	return p.observers.join(w, load.Watch{Second: func(s load.Snapshot) {
 		line := fmt.Sprintf("%s: %s of %s, %s, %d/s, %d failed, p99 %.2f ms", name,
 			s.Elapsed.Round(time.Second), w.Length(), visible.Count(s.Requests, "request", ""), s.Last.Requests, s.Failed, float64(s.P99.Microseconds())/1000)
-		if p.terminal {
+		switch {
+		case p.terminal && p.said.verbose == 0:
 			p.show(line)
-		} else if seconds%10 == 0 {
-			p.say("%s", line)
+		case p.said.verbose > 0 || seconds%10 == 0:
+			p.tell("%s", line)
 		}
 		seconds++
 	}})

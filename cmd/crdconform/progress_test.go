@@ -109,6 +109,12 @@ func TestProgress(t *testing.T) {
 		{"load on a terminal", streams{terminal: true, width: 80}, loads},
 		{"scenarios of a disruption", streams{}, disrupted},
 		{"scenarios of a disruption, strictly", streams{}, func(p *progress) { p.strict = true; disrupted(p) }},
+		{"two specs in a quiet run", streams{}, func(p *progress) { p.said.quiet = true; two(p) }},
+		{"two specs in a verbose run on a terminal", streams{terminal: true, width: 40}, func(p *progress) { p.said.verbose = 1; two(p) }},
+		{"verdicts in a verbose run", streams{}, func(p *progress) { p.said.verbose = 1; p.Started(9); verdicts(p) }},
+		{"load in a quiet run", streams{}, func(p *progress) { p.said.quiet = true; loads(p) }},
+		{"load in a verbose run", streams{terminal: true, width: 80}, func(p *progress) { p.said.verbose = 1; loads(p) }},
+		{"scenarios in a quiet run", streams{}, func(p *progress) { p.said.quiet = true; disrupted(p) }},
 		{"steps in a pipe", streams{}, func(p *progress) { p.Step("get at v1"); p.Step("list at v1") }},
 		{"steps on a terminal", streams{terminal: true, width: 80}, func(p *progress) { p.Step("get at v1"); p.Step("list at v1") }},
 	} {

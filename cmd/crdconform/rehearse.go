@@ -77,6 +77,7 @@ with --strict.
 	r.api.kinds = []string{"embedded", "kind", "envtest"}
 	r.api.bind(s, flags, "run")
 	r.bindKnownFailing(flags)
+	r.bindVerbosity(flags)
 	r.complete(cmd)
 	flags.StringVar(&r.kubeconfig, "kubeconfig", "", "with --from-context and context://NAME: kubeconfig; default: $KUBECONFIG or ~/.kube/config")
 	return cmd
@@ -134,7 +135,7 @@ func (r *rehearser) run(ctx context.Context) error {
 		return err
 	}
 	r.act() // temporary files are made from here on
-	p := &progress{streams: r.streams, strict: described.Strict, patience: patience}
+	p := &progress{said: r.said, streams: r.streams, strict: described.Strict, patience: patience}
 	p.show("reading the definitions and the objects")
 	plan, err := described.Prepare(ctx)
 	p.wipe()

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -23,6 +25,19 @@ type reporting struct {
 	began   time.Time
 	command []string
 	history string // folder of the nights
+	said    verbosity
+}
+
+// verbosity is how much a run says, besides what fails and the verdict, which it says in any case.
+type verbosity struct {
+	quiet   bool // nothing else
+	verbose int  // each requirement, step and stage as it is judged, with the reason, and each second of a load; more of it is the same
+}
+
+// bindVerbosity binds the flags of the commands that end with a verdict.
+func (r *reporting) bindVerbosity(flags *pflag.FlagSet) {
+	flags.BoolVarP(&r.said.quiet, "quiet", "q", false, "print only what fails, and the verdict")
+	flags.CountVarP(&r.said.verbose, "verbose", "v", "print each requirement as it is judged, with the reason, also on a terminal, and each second of a load")
 }
 
 // bindHistory binds the flag of the commands that add to a history.
@@ -32,6 +47,9 @@ func (r *reporting) bindHistory(flags *pflag.FlagSet) {
 
 // begin opens the report folder, before anything else is done.
 func (r *reporting) begin() error {
+	if r.said.quiet && r.said.verbose > 0 {
+		return errors.New("--quiet and --verbose: give only one of them")
+	}
 	r.began = time.Now()
 	err := reporter.SetAside(r.dir)
 	if err != nil {
@@ -69,15 +87,24 @@ func (r *reporting) end(s streams, report *reports.Report) error {
 	if written == nil {
 		page, written = r.folder.Keep(report)
 	}
-	s.screen().Summarize(report)
+	if r.said.quiet {
+		s.screen().Failures(report)
+	} else {
+		s.screen().Summarize(report)
+	}
 	if written != nil {
 		return unjudged(written)
 	}
-	fmt.Fprintf(s.out, "Report: %s\n", path.Join(string(r.folder), "report.html"))
-	if page != "" {
+	if !r.said.quiet {
+		fmt.Fprintf(s.out, "Report: %s\n", path.Join(string(r.folder), "report.html"))
+	}
+	if page != "" && !r.said.quiet {
 		fmt.Fprintf(s.out, "The report of the last run that judged something: %s\n", filepath.ToSlash(page))
 	}
 	if r.history != "" {
+		if r.said.quiet {
+			s.out = io.Discard // what fails goes to the other stream
+		}
 		if err := keepNight(s, r.history, report); err != nil {
 			return s.beside(finish(report), err)
 		}

@@ -19,13 +19,13 @@ import (
 	"github.com/crdconform/crdconform/reports"
 )
 
-// The exit codes. They are documented in the help and in the README.
+// The exit codes, in the words of the help and of the README. Scripts rely on them.
 const (
-	exitConforms    = 0
-	exitViolates    = 1
-	exitUsage       = 2
-	exitUnjudged    = 3
-	exitInterrupted = 130
+	exitConforms    = 0   // it conforms, or was done: also if something is Tolerated, known to fail or flaky, or was not judged for lack of a case
+	exitViolates    = 1   // it does not conform: a requirement Failed, is Tolerated with --strict, or an objective was missed
+	exitUsage       = 2   // nothing was done: bad flags, files or IDs, or nothing selected
+	exitUnjudged    = 3   // it could not be judged: no cluster, no webhook, a void load, a limit that was reached, or output that cannot be written
+	exitInterrupted = 130 // a signal ended it; a partial report is still written. It is 128 and the number of SIGINT, as shells have it
 )
 
 const exitCodes = `Exit codes:

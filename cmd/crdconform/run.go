@@ -76,6 +76,7 @@ The load test is skipped if --filter or --skip is given, unless one of its own f
 	r.bind(cmd)
 	r.bindHistory(cmd.Flags())
 	bindFailFast(cmd.Flags(), &r.fast)
+	r.bindVerbosity(cmd.Flags())
 	cmd.Flags().StringSliceVar(&r.load.profiles, "load-profile", nil, "profiles of \"crdconform load\" to send one after another, instead of the constant load; each is sent unchanged unless other --load flags change it")
 	return cmd
 }
@@ -137,7 +138,7 @@ func (r *runner) check(ctx context.Context) (*reports.Report, error) {
 		report.Seed, report.Strict, report.Error = r.seed, r.strict, err.Error()
 		return report, nil
 	}
-	p := &progress{streams: r.streams, strict: r.strict, rerun: r.rerun, revise: plan.Revise, seed: r.seed, patience: patience}
+	p := &progress{said: r.said, streams: r.streams, strict: r.strict, rerun: r.rerun, revise: plan.Revise, seed: r.seed, patience: patience}
 	report := plan.Run(ctx, p, log)
 	p.wipe()
 	report.Tool, report.Command, report.Started = toolVersion(), r.newReport().Command, r.began.UTC()
@@ -181,9 +182,11 @@ func (r *runner) describe() (engine.Description, error) {
 	if r.selects, err = r.resolve(areas()); err != nil {
 		return d, err
 	}
-	if c.KnownFailing, err = r.known(); err != nil {
+	known, err := r.known()
+	if err != nil {
 		return d, err
 	}
+	known.addTo(&c)
 	if r.api.options.ReadOnly {
 		d.Readings = reading.Checks()
 	}

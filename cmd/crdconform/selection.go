@@ -26,7 +26,7 @@ type selection struct {
 }
 
 func (s *selection) bindKnownFailing(flags *pflag.FlagSet) {
-	flags.StringVar(&s.knownFailing, "known-failing", "", `file of requirements that are known to fail, one per line as "ID: reason"; one that passes fails the run`)
+	flags.StringVar(&s.knownFailing, "known-failing", "", `file of requirements that are known to fail, one per line as "ID: reason"; one that passes fails the run, unless its line begins with "flaky"`)
 }
 
 // again returns the flags that bear on verdicts, for a command that does the same again.
@@ -107,39 +107,54 @@ func expand(flag string, patterns []string, tested []requirement.ID) (map[requir
 	return found, nil
 }
 
-// readKnownFailing reads the file of requirements that are known to fail, with the reasons.
-func (s *selection) readKnownFailing() (map[requirement.ID]string, error) {
+// knownLists are what is known to fail, always or in some runs, in the order of the IDs.
+type knownLists struct{ failing, flaky []config.KnownFailing }
+
+// known reads the file of requirements that are known to fail, with the reasons.
+func (s *selection) known() (knownLists, error) {
 	if s.knownFailing == "" {
-		return nil, nil //nolint:nilnil // no file, no known failures
+		return knownLists{}, nil
 	}
 	text, err := files.Read(s.knownFailing, files.Lists)
 	if err != nil {
-		return nil, fmt.Errorf("--known-failing: %w", err)
+		return knownLists{}, fmt.Errorf("--known-failing: %w", err)
 	}
-	known := map[requirement.ID]string{}
+	failing, flaky := map[string]string{}, map[string]string{}
 	for i, line := range strings.Split(string(text), "\n") {
 		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		id, reason, _ := strings.Cut(line, ":")
+		wrong := func(format string, arguments ...any) (knownLists, error) {
+			return knownLists{}, fmt.Errorf("--known-failing %s:%d: %w", s.knownFailing, i+1, fmt.Errorf(format, arguments...))
+		}
+		list, other := failing, flaky
+		entry, isFlaky := strings.CutPrefix(line, "flaky ")
+		if isFlaky {
+			list, other = flaky, failing
+		}
+		id, reason, _ := strings.Cut(entry, ":")
 		id, reason = strings.TrimSpace(id), strings.TrimSpace(reason)
-		if _, found := requirement.Lookup(requirement.ID(id)); !found {
-			return nil, fmt.Errorf("--known-failing %s:%d: %s: %s", s.knownFailing, i+1, id, explanation.Unknown(id))
+		_, found := requirement.Lookup(requirement.ID(id))
+		switch _, listed := other[id]; {
+		case !found:
+			return wrong("%s: %s", id, explanation.Unknown(id))
+		case reason == "":
+			return wrong("%s has no reason; write \"%s: why it fails\"", id, id)
+		case listed:
+			return wrong("%s is listed both as failing and as flaky; remove one", id)
 		}
-		if reason == "" {
-			return nil, fmt.Errorf("--known-failing %s:%d: %s has no reason; write \"%s: why it fails\"", s.knownFailing, i+1, id, id)
-		}
-		known[requirement.ID(id)] = reason
+		list[id] = reason
 	}
-	return known, nil
+	entries := func(reasons map[string]string) (all []config.KnownFailing) {
+		for _, id := range slices.Sorted(maps.Keys(reasons)) {
+			all = append(all, config.KnownFailing{ID: id, Reason: reasons[id]})
+		}
+		return all
+	}
+	return knownLists{entries(failing), entries(flaky)}, nil
 }
 
-// known are the requirements of that file, by their IDs.
-func (s *selection) known() ([]config.KnownFailing, error) {
-	reasons, err := s.readKnownFailing()
-	var all []config.KnownFailing
-	for _, id := range slices.Sorted(maps.Keys(reasons)) {
-		all = append(all, config.KnownFailing{ID: string(id), Reason: reasons[id]})
-	}
-	return all, err
+// addTo adds them to those of a configuration.
+func (k knownLists) addTo(c *config.Config) {
+	c.KnownFailing, c.KnownFlaky = append(c.KnownFailing, k.failing...), append(c.KnownFlaky, k.flaky...)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -147,26 +147,30 @@ func TestResolve(t *testing.T) {
 }
 
 func TestReadKnownFailing(t *testing.T) {
-	none, err := new(selection).readKnownFailing()
-	_, missing := (&selection{knownFailing: "missing.txt"}).readKnownFailing()
-	if err != nil || len(none) > 0 || missing == nil || !strings.HasPrefix(missing.Error(), "--known-failing: open missing.txt: no such file") {
+	none, err := new(selection).known()
+	_, missing := (&selection{knownFailing: "missing.txt"}).known()
+	if err != nil || len(none.failing)+len(none.flaky) > 0 || missing == nil || !strings.HasPrefix(missing.Error(), "--known-failing: open missing.txt: no such file") {
 		t.Errorf("without a file: %v, %v, %v", none, err, missing)
 	}
 	long := strings.Repeat("x", 1<<17)
-	path := file(t, "known.txt", "# a comment: with a colon\r\n\n  webhook.response.uid :  it makes one up: see issue 12  \r\nstorage.update.rewrites:"+long)
-	got, err := (&selection{knownFailing: path}).readKnownFailing()
-	want := map[requirement.ID]string{"webhook.response.uid": "it makes one up: see issue 12", "storage.update.rewrites": long}
-	if err != nil || !maps.Equal(got, want) {
-		t.Errorf("got %.200q, %v", got, err)
+	path := file(t, "known.txt", "# a comment: with a colon\r\n\n  webhook.response.uid :  it makes one up: see issue 12  \r\nflaky webhook.response.kind: at night\r\nstorage.update.rewrites:"+long)
+	got, err := (&selection{knownFailing: path}).known()
+	want := knownLists{
+		failing: []config.KnownFailing{{ID: "storage.update.rewrites", Reason: long}, {ID: "webhook.response.uid", Reason: "it makes one up: see issue 12"}},
+		flaky:   []config.KnownFailing{{ID: "webhook.response.kind", Reason: "at night"}},
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %.200v, %v", got, err)
 	}
 	for text, want := range map[string]string{
 		"webhook.response.*: all": ":1: webhook.response.*: unknown requirement",
 		": a reason":              ":1: : unknown requirement",
 		"webhook.response.uid:":   `:1: webhook.response.uid has no reason; write "webhook.response.uid: why it fails"`,
 		"#\nwebhook.response.uid": ":2: webhook.response.uid has no reason",
+		"flaky webhook.a: b":      ":1: webhook.a: unknown requirement",
 	} {
 		path := file(t, "known.txt", text)
-		if got, err := (&selection{knownFailing: path}).readKnownFailing(); err == nil || !strings.HasPrefix(err.Error(), "--known-failing "+path+want) {
+		if got, err := (&selection{knownFailing: path}).known(); err == nil || !strings.HasPrefix(err.Error(), "--known-failing "+path+want) {
 			t.Errorf("%q: %v, %v, want %q", text, got, err, want)
 		}
 	}

@@ -35,6 +35,7 @@ type Plan struct {
 	selects  func(requirement.ID) bool
 	selected []requirement.ID          // those with a spec
 	known    map[requirement.ID]string // why requirements are known to fail
+	flaky    map[requirement.ID]string // why some are known to fail in some runs only
 	ca       []byte
 	client   *tls.Certificate
 	notes    []string
@@ -73,10 +74,13 @@ func (c Description) plan() *Plan {
 			c.Source = unknownSource(c.APIServer)
 		}
 	}
-	p := &Plan{want: c, known: map[requirement.ID]string{}, run: NewRunID()}
+	p := &Plan{want: c, known: map[requirement.ID]string{}, flaky: map[requirement.ID]string{}, run: NewRunID()}
 	p.selects = func(id requirement.ID) bool { return (len(c.Filter) == 0 || anyOf(c.Filter, id)) && !anyOf(c.Skip, id) }
 	for _, k := range c.KnownFailing {
 		p.known[requirement.ID(k.ID)] = k.Reason
+	}
+	for _, k := range c.KnownFlaky {
+		p.flaky[requirement.ID(k.ID)] = k.Reason
 	}
 	return p
 }

@@ -115,7 +115,7 @@ func (p *Plan) loadTest(c config.Config) (*LoadTest, error) {
 
 // rules are those by which the content of responses under load is judged.
 func (p *Plan) rules(kind corpus.Corpus) load.Rules {
-	known := slices.ContainsFunc(p.want.KnownFailing, func(k config.KnownFailing) bool { return k.ID == string(requirement.WebhookConversionRoundTrip) })
+	known := slices.ContainsFunc(slices.Concat(p.want.KnownFailing, p.want.KnownFlaky), func(k config.KnownFailing) bool { return k.ID == string(requirement.WebhookConversionRoundTrip) })
 	return load.Rules{Kind: kind, Lossy: func(pair corpus.Pair, path string) bool {
 		return known || slices.ContainsFunc(p.want.Lossy, func(l config.Lossy) bool { return l.Matches(kind.Group, kind.Kind, pair.From, pair.To, path) })
 	}}

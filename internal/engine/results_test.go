@@ -95,7 +95,7 @@ func TestStageOfLostWorkers(t *testing.T) {
 }
 
 func TestRevise(t *testing.T) {
-	p := &Plan{known: map[requirement.ID]string{"webhook.response.uid": "issue 12"}}
+	p := &Plan{known: map[requirement.ID]string{"webhook.response.uid": "issue 12"}, flaky: map[requirement.ID]string{"webhook.response.order": "issue 13"}}
 	p.want.KnownFailingFile = "known.txt"
 	passes := "it passes, but known.txt says that it fails; remove it from the list"
 	for _, test := range []struct {
@@ -110,6 +110,11 @@ func TestRevise(t *testing.T) {
 		{"webhook.response.uid", requirement.NotApplicable, requirement.NotApplicable, "was"},
 		{"webhook.response.uid", requirement.Errored, requirement.Errored, "was"},
 		{"webhook.response.uid", requirement.Unknown, requirement.Unknown, "was"},
+		{"webhook.response.order", requirement.Failed, requirement.KnownFailing, "known to be flaky, and failed this time: issue 13\nwas"},
+		{"webhook.response.order", requirement.Tolerated, requirement.KnownFailing, "known to be flaky, and failed this time: issue 13\nwas"},
+		{"webhook.response.order", requirement.Passed, requirement.Passed, "known to be flaky, and passed this time: issue 13"},
+		{"webhook.response.order", requirement.NotApplicable, requirement.NotApplicable, "was"},
+		{"webhook.response.order", requirement.Errored, requirement.Errored, "was"},
 		{"webhook.response.kind", requirement.Failed, requirement.Failed, "was"},
 		{"webhook.response.kind", requirement.Passed, requirement.Passed, "was"},
 	} {

@@ -7,14 +7,25 @@ import (
 	"strings"
 
 	"github.com/crdconform/crdconform/internal/options"
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
 // Revise returns the verdict on a requirement, and its reason, in view of what is known to fail. A requirement that is known to fail and
 // passes fails the run, because it must be removed from the list. With several definitions it must pass for all of them, which is only
-// known at the end.
+// known at the end. One that is known to be flaky may do either, and its reason says so.
 func (p *Plan) Revise(id requirement.ID, verdict requirement.Verdict, reason string) (requirement.Verdict, string) {
+	if why, flaky := p.flaky[id]; flaky {
+		switch verdict {
+		case requirement.Failed, requirement.Tolerated:
+			return requirement.KnownFailing, strings.TrimSpace(reporter.KnownFlaky + "failed this time: " + why + "\n" + reason)
+		case requirement.Passed:
+			return verdict, reporter.KnownFlaky + "passed this time: " + why
+		default:
+			return verdict, reason
+		}
+	}
 	why, listed := p.known[id]
 	switch {
 	case !listed:

@@ -147,6 +147,9 @@ func suitesOf(r *reports.Report) []testsuite {
 			if result.Verdict == requirement.Tolerated {
 				suite.SystemOut += fmt.Sprintf("%s is tolerated: %s\n%s\n", result.ID, brief(result.Reason), details(result))
 			}
+			if flakyPass(result) {
+				suite.SystemOut += fmt.Sprintf("%s passed: %s\n", result.ID, brief(result.Reason))
+			}
 			total += result.Seconds
 		}
 		suite.Time = seconds(total)

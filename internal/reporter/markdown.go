@@ -139,6 +139,12 @@ func markdownProblems(r *reports.Report, b *strings.Builder) {
 			}
 		}
 	}
+	for i, result := range slices.DeleteFunc(r.With(requirement.Passed), func(r reports.Result) bool { return !flakyPass(r) }) {
+		if i == 0 {
+			b.WriteString("\n## Flaky\n\n")
+		}
+		fmt.Fprintf(b, "- **%s**: %s\n", visible.Markdown(joined(string(result.ID), ", ", result.Subject)), visible.Markdown(brief(result.Reason)))
+	}
 }
 
 // markdownParts writes everything about a problem, inside a list item.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/internal/reporter/layout"
@@ -106,4 +107,12 @@ func (p *requirementPage) HTML(w io.Writer) error {
 		return fmt.Errorf("page of %s: %w", p.ID, err)
 	}
 	return writePage(w, t, p)
+}
+
+// KnownFlaky begins the reason of the verdict on a requirement that is known to pass in some runs and to fail in others.
+const KnownFlaky = "known to be flaky, and "
+
+// flakyPass reports whether a requirement passed that is known to be flaky.
+func flakyPass(r reports.Result) bool {
+	return r.Verdict == requirement.Passed && strings.HasPrefix(r.Reason, KnownFlaky)
 }

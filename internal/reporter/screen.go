@@ -64,6 +64,29 @@ func (s Screen) Summarize(report *reports.Report) {
 		s.causes(report)
 		s.losses(report)
 	}
+	s.conclude(report)
+}
+
+// Failures shows the outcome, and what fails, but for the results of specs, which are shown when they come.
+func (s Screen) Failures(report *reports.Report) {
+	fails := report.Outcome == reports.NonConformant || report.Outcome == reports.Unjudged
+	if l := report.Load; l != nil && fails {
+		for _, line := range LoadLines(l, s.columns()) {
+			fmt.Fprintln(s.Out, line)
+		}
+	}
+	for _, leg := range report.Upgrade {
+		for _, f := range leg.Findings {
+			if f.Verdict == requirement.Failed || report.Strict {
+				s.legFinding(report, f)
+			}
+		}
+	}
+	s.conclude(report)
+}
+
+// conclude shows the headline, which ends a summary.
+func (s Screen) conclude(report *reports.Report) {
 	color := map[reports.Outcome]string{reports.Conformant: Green, reports.Partial: Green, reports.NonConformant: Red}[report.Outcome]
 	if color == "" {
 		color = Yellow
@@ -161,10 +184,10 @@ func (s Screen) notes(report *reports.Report) {
 	}
 	ids := map[note][]string{}
 	var order []note
-	for _, v := range []requirement.Verdict{requirement.Tolerated, requirement.NotApplicable, requirement.KnownFailing} {
+	for _, v := range []requirement.Verdict{requirement.Tolerated, requirement.NotApplicable, requirement.KnownFailing, requirement.Passed} {
 		for _, result := range report.With(v) {
-			if result.Immaterial || Problem(report, result) {
-				continue // nobody can do anything about it, and the reports have it; or it is shown as a problem
+			if result.Immaterial || Problem(report, result) || v == requirement.Passed && !flakyPass(result) {
+				continue // nobody can do anything about it, and the reports have it; or it is shown as a problem; or there is nothing to say
 			}
 			n := note{v, Brief(result)}
 			if ofLibrary >= fewOfLibrary && slices.Contains(libraryTolerated(), result.ID) && v == requirement.Tolerated {
