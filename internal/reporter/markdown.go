@@ -31,6 +31,11 @@ func Markdown(r *reports.Report, w io.Writer) error {
 	if text := unsaid(r); text != "" {
 		fmt.Fprintf(&b, "\n%s\n", fence(text))
 	}
+	if passes(r) {
+		markdownPass(r, &b)
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
 	if r.Changes != nil {
 		markdownChanges(r.Changes, &b)
 	}
@@ -44,6 +49,52 @@ func Markdown(r *reports.Report, w io.Writer) error {
 	markdownFacts(&b, runFacts(r))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// passes reports whether there is nothing to say of a run but that it conforms, and what it did not judge.
+func passes(r *reports.Report) bool {
+	conforms := r.Outcome == reports.Conformant || r.Outcome == reports.Partial
+	plain := r.Changes == nil && len(r.Upgrade) == 0 && len(r.Disruptions) == 0 && (r.Load == nil || r.Load.Server == nil && len(groupsOf(r.Load)) == 1)
+	return conforms && len(r.Results) > 0 && plain
+}
+
+// mostPassLines is how many lines there are of a run that passes.
+const mostPassLines = 15
+
+// markdownPass says the rest of a run that passes: the chapters in a line, and what was not judged in a line for each reason.
+func markdownPass(r *reports.Report, b *strings.Builder) {
+	var chapters, run []string
+	for _, chapter := range Chapters(r) {
+		chapters = append(chapters, fmt.Sprintf("%s %d of %d", chapter.Name, chapter.Count(requirement.Passed), len(chapter.Results)))
+	}
+	for _, fact := range runFacts(r) {
+		run = append(run, fact.Name+" "+fact.Value)
+	}
+	facts := []Fact{{Name: "run", Value: strings.Join(run, ", ")}, {Name: "passed", Value: visible.Cut(strings.Join(chapters, ", "), 2000)}}
+	if l := r.Load; l != nil {
+		group, times := groupsOf(l)[0], []string{}
+		for i, figure := range group.Figures() {
+			unit := ""
+			if strings.HasPrefix(columns()[i], "p") || columns()[i] == "max" {
+				unit = " ms"
+			}
+			times = append(times, fmt.Sprintf("%s %s%s", columns()[i], figure, unit))
+		}
+		s := group.Runs[0]
+		facts = append(facts, Fact{Name: "load", Value: fmt.Sprintf("%s, %s; %s; %s", StageWhen(s), StageWhat(s), loadSent(l), strings.Join(times, ", "))})
+	}
+	markdownFacts(b, facts)
+	groups := unpassedResults(r, true)
+	room := max(1, mostPassLines-strings.Count(b.String(), "\n"))
+	if len(groups) > room {
+		room-- // for what says that there are more
+	}
+	for _, n := range groups[:min(len(groups), room)] {
+		fmt.Fprintf(b, "- %s: %s: %s\n", n.verdict, visible.Markdown(n.which()), visible.Markdown(n.reason))
+	}
+	if n := len(groups) - room; n > 0 {
+		fmt.Fprintf(b, "- %s, all of them in report.html\n", more(n))
+	}
 }
 
 // markdownFacts lists facts, with the first few of their details.

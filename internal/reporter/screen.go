@@ -160,51 +160,11 @@ func (s Screen) chapters(report *reports.Report) {
 	}
 }
 
-// libraryTolerated are the requirements that the conversion webhook of controller-runtime violates in ways that API servers accept, and
-// fewOfLibrary is how many of them say that a webhook is built with it.
-func libraryTolerated() []requirement.ID {
-	return []requirement.ID{
-		requirement.WebhookResponseContentType, requirement.WebhookRequestUnknownReviewVersion, requirement.WebhookConversionIdentity, requirement.WebhookFailureStatus,
-	}
-}
-
-const fewOfLibrary = 3
-
 // notes lists what neither passed nor failed, with the reasons; a reason that many share is shown once.
 func (s Screen) notes(report *reports.Report) {
-	type note struct {
-		verdict requirement.Verdict
-		reason  string
-	}
-	ofLibrary := 0
-	for _, result := range report.With(requirement.Tolerated) {
-		if slices.Contains(libraryTolerated(), result.ID) {
-			ofLibrary++
-		}
-	}
-	ids := map[note][]string{}
-	var order []note
-	for _, v := range []requirement.Verdict{requirement.Tolerated, requirement.NotApplicable, requirement.KnownFailing, requirement.Passed} {
-		for _, result := range report.With(v) {
-			if result.Immaterial || Problem(report, result) || v == requirement.Passed && !flakyPass(result) {
-				continue // nobody can do anything about it, and the reports have it; or it is shown as a problem; or there is nothing to say
-			}
-			n := note{v, Brief(result)}
-			if ofLibrary >= fewOfLibrary && slices.Contains(libraryTolerated(), result.ID) && v == requirement.Tolerated {
-				n.reason = "as in webhooks built with controller-runtime: its content type, review version, identity and result status"
-			}
-			if ids[n] == nil {
-				order = append(order, n)
-			}
-			ids[n] = append(ids[n], string(result.ID))
-		}
-	}
+	order := unpassedResults(report, false)
 	for _, n := range order[:min(len(order), mostNotes)] {
-		which := ids[n][0]
-		if more := len(ids[n]) - 1; more > 0 {
-			which = fmt.Sprintf("%s and %d more", which, more)
-		}
-		s.Line(Yellow, n.verdict.String(), " "+which+": "+n.reason)
+		s.Line(Yellow, n.verdict.String(), " "+n.which()+": "+n.reason)
 	}
 	if n := len(order) - mostNotes; n > 0 {
 		s.Line("", "", fmt.Sprintf("and %d more notes, in report.html", n))

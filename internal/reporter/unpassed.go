@@ -1,0 +1,63 @@
+package reporter
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// libraryTolerated are the requirements that the conversion webhook of controller-runtime violates in ways that API servers accept, and
+// fewOfLibrary is how many of them say that a webhook is built with it.
+func libraryTolerated() []requirement.ID {
+	return []requirement.ID{
+		requirement.WebhookResponseContentType, requirement.WebhookRequestUnknownReviewVersion, requirement.WebhookConversionIdentity, requirement.WebhookFailureStatus,
+	}
+}
+
+const fewOfLibrary = 3
+
+// unpassed are results that neither passed nor failed, or passed although they are known to be flaky, for one reason.
+type unpassed struct {
+	verdict requirement.Verdict
+	reason  string
+	ids     []string
+}
+
+// which names the results: the first, and how many others there are.
+func (n unpassed) which() string {
+	if more := len(n.ids) - 1; more > 0 {
+		return fmt.Sprintf("%s and %d more", n.ids[0], more)
+	}
+	return n.ids[0]
+}
+
+// unpassedResults groups what neither passed nor failed by the reasons. Problems are shown elsewhere. What is immaterial is nothing that
+// anybody could do something about, so that only what has the room shows it.
+func unpassedResults(report *reports.Report, immaterial bool) []unpassed {
+	ofLibrary := 0
+	for _, result := range report.With(requirement.Tolerated) {
+		if slices.Contains(libraryTolerated(), result.ID) {
+			ofLibrary++
+		}
+	}
+	var all []unpassed
+	for _, v := range []requirement.Verdict{requirement.Tolerated, requirement.NotApplicable, requirement.KnownFailing, requirement.Passed} {
+		for _, result := range report.With(v) {
+			if result.Immaterial && !immaterial || Problem(report, result) || v == requirement.Passed && !flakyPass(result) {
+				continue
+			}
+			n := unpassed{verdict: v, reason: Brief(result)}
+			if ofLibrary >= fewOfLibrary && slices.Contains(libraryTolerated(), result.ID) && v == requirement.Tolerated {
+				n.reason = "as in webhooks built with controller-runtime: its content type, review version, identity and result status"
+			}
+			at := slices.IndexFunc(all, func(other unpassed) bool { return other.verdict == v && other.reason == n.reason })
+			if at < 0 {
+				at, all = len(all), append(all, n)
+			}
+			all[at].ids = append(all[at].ids, string(result.ID))
+		}
+	}
+	return all
+}
