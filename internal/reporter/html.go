@@ -47,6 +47,10 @@ func policy() string {
 	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 
+// mostTold is how many requirements of a run that passes are told in full: a page of all that are checked of an API server could not be
+// mailed, and nobody would read it.
+const mostTold = 300
+
 // HTML writes the report as one self-contained page.
 func HTML(r *reports.Report, w io.Writer) error {
 	subjects, causes, problems, room := Subjects(r), Causes(r), problems(r), mostExchanges
@@ -61,6 +65,8 @@ func HTML(r *reports.Report, w io.Writer) error {
 		"headline":  func() string { return Headline(r) },
 		"unsaid":    func() string { return unsaid(r) },
 		"facts":     func() []Fact { return Facts(r) },
+		"terse":     func() bool { return passes(r) && len(r.Results) > mostTold },
+		"unpassed":  func() []Fact { return unpassedFacts(r) },
 		"runFacts":  func() []Fact { return runFacts(r) },
 		"verdicts":  func() []requirement.Verdict { return Verdicts(r) },
 		"chapters":  func() []Chapter { return Chapters(r) },

@@ -59,7 +59,7 @@
     const subject = only()?.id.replace("only", "of") ?? "";
     let rows = 0;
     for (const { row, problem, text } of items) {
-      row.hidden = !verdicts.has(row.dataset.verdict) || (level.value !== "" && level.value !== row.dataset.level) ||
+      row.hidden = !verdicts.has(row.dataset.verdict) || (level.value !== "" && level.value !== (row.dataset.level ?? "MUST")) ||
         (subject !== "" && !row.closest(".of").classList.contains(subject)) || !words.every((w) => text.includes(w));
       if (problem) problem.hidden = row.hidden;
       rows += !row.hidden;

@@ -2,6 +2,7 @@ package reporter
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +13,8 @@ import (
 // passing is the report of a run in which hundreds of requirements pass, and some are not applicable for some reasons.
 func passing(reasons int) *reports.Report {
 	r := &reports.Report{Cluster: &reports.Cluster{Name: "embedded", Version: "v1.37.2"}, Seed: 7, Tool: "v1", Command: "crdconform run"}
-	for i, entry := range requirement.All() {
+	judged := slices.DeleteFunc(requirement.All(), func(entry requirement.Requirement) bool { return entry.Untested != "" || entry.Command != "" })
+	for i, entry := range judged {
 		result := reports.Result{Requirement: entry, Verdict: requirement.Passed, Spec: "does it", Seconds: 0.1, Rerun: "crdconform run --filter " + string(entry.ID) + " --seed 7"}
 		if i%14 == 0 {
 			result.Verdict, result.Reason, result.Immaterial = requirement.NotApplicable, fmt.Sprintf("there is no thing %d", i/14%reasons), true
@@ -41,5 +43,30 @@ func TestPassIsShort(t *testing.T) {
 	Conclude(r)
 	if text := string(written(t, r, Markdown)); !strings.Contains(text, "\n## Failed\n") || !strings.Contains(text, "\n## NotApplicable\n") {
 		t.Error("a run that fails is as short")
+	}
+}
+
+// TestPageOfAPass holds the page of a run that passes to a size that can be mailed. What was not judged is at the top, and each requirement
+// in its chapter.
+func TestPageOfAPass(t *testing.T) {
+	t.Parallel()
+	r := passing(5)
+	page := string(written(t, r, HTML))
+	if n := len(page); n > 200_000 {
+		t.Errorf("the page of %d requirements has %d bytes", len(r.Results), n)
+	}
+	top, _, _ := strings.Cut(page, "<h2>Chapters</h2>")
+	for _, want := range []string{"Conforms: ", "Kubernetes v1.37.2", "crdconform v1", "</span> " + string(r.Results[0].ID) + " and ", ": there is no thing 4</li>"} {
+		if !strings.Contains(top, want) {
+			t.Errorf("the top of the page lacks %q:\n%s", want, top)
+		}
+	}
+	for _, result := range r.Results {
+		if !strings.Contains(page, `<tr id="`+string(result.ID)+`" data-verdict="`+strings.ToLower(result.Verdict.String())+`"`) {
+			t.Errorf("%s is not in its chapter", result.ID)
+		}
+	}
+	if strings.Count(page, `data-level="MUST"`) > 0 || !strings.Contains(page, `data-level="SHOULD"`) {
+		t.Error("the levels are not those that the script takes them for")
 	}
 }

@@ -61,3 +61,14 @@ func unpassedResults(report *reports.Report, immaterial bool) []unpassed {
 	}
 	return all
 }
+
+// unpassedFacts says what a run that passes left open, in a line for each reason.
+func unpassedFacts(r *reports.Report) []Fact {
+	var facts []Fact
+	if passes(r) {
+		for _, n := range unpassedResults(r, true) {
+			facts = append(facts, Fact{Name: n.verdict.String(), Value: n.which() + ": " + n.reason})
+		}
+	}
+	return facts
+}
