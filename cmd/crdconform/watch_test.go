@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,4 +99,34 @@ func TestWatchBuilds(t *testing.T) {
 		t.Errorf("%d runs:\n%s%s", runs, r.Out, r.Err)
 	}
 	executable.Gone(t, p.Temporary)
+}
+
+// TestWhatBuildsWrite distinguishes what a build writes from what is edited meanwhile, which causes another run.
+func TestWhatBuildsWrite(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	write("source", "a")
+	write("product", "a")
+	w, err := look(roots{names: []string{dir}, leaveOut: filepath.Join(dir, "reports"), products: map[string]bool{}})
+	check(t, err)
+	defer w.close()
+	for i, build := range []struct {
+		files  []string
+		edited bool
+	}{{[]string{"product", "new", ".hidden"}, false}, {[]string{"product", "new", "newer"}, false}, {[]string{"product", "source"}, true}, {nil, false}} {
+		built := w.busy(true)
+		for _, name := range build.files {
+			write(name, strings.Repeat("b", i+2))
+		}
+		built()
+		now, err := w.look()
+		check(t, err)
+		if edited := !maps.Equal(now, w.known); edited != build.edited {
+			t.Errorf("build %d writes %v, and something was edited: %t", i, build.files, edited)
+		}
+	}
 }
