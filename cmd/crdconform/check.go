@@ -119,6 +119,7 @@ func (c *checker) bindSpecs(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	c.api.none = true
 	c.api.bind(c.streams, flags, c.name)
+	c.api.complete(cmd)
 	c.bindKnownFailing(flags)
 	c.complete(cmd)
 	c.bindHistory(flags)

@@ -84,6 +84,8 @@ The history of each scenario is in histories/ in the report folder; --judge FILE
 	flags := cmd.Flags()
 	d.api.kinds, d.api.without = []string{"embedded", "kind", "existing"}, []string{"watch-cache", "kubernetes", "webhook-host", "listen"}
 	d.api.bind(s, flags, "disruption")
+	d.api.complete(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("scenario", completeScenario)
 	d.bindKnownFailing(flags)
 	d.bindVerbosity(flags)
 	flags.BoolVar(&d.pods, "disrupt-pods", false, "existing: restart, kill and replace the pods of the webhook that the run deploys there; no other pods are touched")

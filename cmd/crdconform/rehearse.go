@@ -76,6 +76,7 @@ with --strict.
 	flags := cmd.Flags()
 	r.api.kinds = []string{"embedded", "kind", "envtest"}
 	r.api.bind(s, flags, "run")
+	r.api.complete(cmd)
 	r.bindKnownFailing(flags)
 	r.bindVerbosity(flags)
 	r.complete(cmd)
@@ -96,7 +97,7 @@ func (r *rehearser) describe() (engine.Rehearsal, error) {
 	case len(d.Old) == 0:
 		return engine.Rehearsal{}, errors.New("no definitions of the old release specified; give --old, or old in crdconform.yaml")
 	case len(d.CRDs) == 0:
-		return engine.Rehearsal{}, errors.New("no definitions of the new release specified; give --new, or crds in crdconform.yaml")
+		return engine.Rehearsal{}, errors.New("no definitions of the new release specified; give --crd, or crds in crdconform.yaml")
 	}
 	if r.kubeconfig != "" && d.Rehearse.FromContext == "" && !slices.ContainsFunc(d.Old, func(name string) bool { return strings.HasPrefix(name, "context://") }) {
 		return engine.Rehearsal{}, errors.New("--kubeconfig: only valid with --from-context, or with --old context://NAME")

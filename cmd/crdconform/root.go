@@ -241,6 +241,7 @@ object and under load?
 		group(root)
 	}
 	limitHelp(root)
+	completeContexts(root)
 	return root
 }
 

@@ -86,6 +86,7 @@ func (r *runner) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	r.options.bind(flags, cmd.Name())
 	r.api.bind(r.streams, flags, "run")
+	r.api.complete(cmd)
 	r.webhook.flags.optionFlags = &r.options
 	r.bindKnownFailing(flags)
 	r.complete(cmd)
