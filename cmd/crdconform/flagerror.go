@@ -23,6 +23,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		})
 		if name := unknown.GetSpecifiedName(); name == "filter" && cmd.Flags().Lookup("scenario") != nil {
 			return errors.New("unknown flag --filter; --scenario selects what this command checks")
+		} else if (name == "ca-file" || name == "server-name") && cmd.Flags().Lookup("scenario") != nil {
+			return fmt.Errorf("unknown flag --%s: this command starts a program, given after --, with a certificate of its own", name)
 		}
 		if near := options.Nearest(unknown.GetSpecifiedName(), names); near != "" {
 			return fmt.Errorf("unknown flag --%s; did you mean --%s?", unknown.GetSpecifiedName(), near)
