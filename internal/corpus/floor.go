@@ -71,6 +71,7 @@ func (t *targeting) keyed(n *node, w way) {
 	}{
 		{"keys that differ only in case", Text, []map[string]any{{"Path": "One", "PATH": "Two"}}},
 		{"keys with a domain", Text, []map[string]any{{"nvidia.com/gpu": "One", "acme.dev/Team-A": "Two"}, {"nvidia.com/gpu": "2", "acme.dev/Team-A": "1"}, {"nvidia.com/gpu": int64(2), "acme.dev/Team-A": int64(1)}}},
+		{"keys that begin with a dot", Text, []map[string]any{{".hidden": "One", "Shown": "Two"}}},
 		{"words of YAML", Plain, []map[string]any{wordsOfYAML()}},
 	} {
 		for _, fields := range one.maps {

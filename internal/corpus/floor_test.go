@@ -14,7 +14,7 @@ func TestFloor(t *testing.T) {
 		args: {type: array, items: {type: string}}, files: {type: object, additionalProperties: {type: string}}, data: {type: string, format: byte}, page: {type: string, description: A URL.},
 		quantities: {type: object, additionalProperties: {x-kubernetes-int-or-string: true, pattern: '^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$'}}, at: {type: string, format: date-time},
 		contact: {type: string, pattern: '^[^<>]{1,40}$'}, author: {type: string, pattern: '^[^<>]{1,20} <[^@ ]+@[^>]+>$'},
-		limit: {type: integer, nullable: true}, part: {type: object, nullable: true, properties: {note: {type: string, nullable: true}}},
+		limit: {type: integer, nullable: true}, maxUnavailable: {x-kubernetes-int-or-string: true}, part: {type: object, nullable: true, properties: {note: {type: string, nullable: true}}},
 		tolerations: {type: array, items: {type: object, properties: {key: {type: string}, operator: {type: string}, value: {type: string}, effect: {type: string}, tolerationSeconds: {type: integer}}}},
 		expressions: {type: array, items: {type: object, required: [key, operator], properties: {key: {type: string}, operator: {type: string}, values: {type: array, items: {type: string}}}}}`)))
 	wanted := map[string]func(value any) bool{}
@@ -38,6 +38,8 @@ func TestFloor(t *testing.T) {
 			is(path, word)
 		}
 		is(path, "two  spaces")
+		is(path, "one\n---\ntwo")
+		is(path, "\ufeffmarked")
 	}
 	has := func(path, what string, keys ...string) {
 		wanted[path+" has "+what] = func(value any) bool {
@@ -46,6 +48,7 @@ func TestFloor(t *testing.T) {
 		}
 	}
 	has("spec.files", "keys that differ only in case", "Path", "PATH")
+	has("spec.files", "keys that begin with a dot", ".hidden")
 	has("spec.files", "keys with a domain", "nvidia.com/gpu", "acme.dev/Team-A")
 	has("spec.quantities", "keys with a domain", "nvidia.com/gpu", "acme.dev/Team-A")
 	is("spec.at", "2026-03-01T01:00:00+02:00")
@@ -53,6 +56,9 @@ func TestFloor(t *testing.T) {
 		wanted[path+" has several spaces"] = func(value any) bool { text, _ := value.(string); return strings.Contains(text, "  ") }
 	}
 	is("spec.data", "Pj4+Pz8/")
+	is("spec.maxUnavailable", "100%")
+	is("spec.maxUnavailable", "1%")
+	is("spec.maxUnavailable", "0%")
 	wanted["spec.page has percent-encoding"] = func(value any) bool { text, _ := value.(string); return strings.Contains(text, "%2F") }
 	is("spec.limit", nil)
 	is("spec.part", nil)
@@ -72,7 +78,7 @@ func TestFloor(t *testing.T) {
 			}
 		}
 	}
-	for _, port := range []any{int64(443), int64(80), int64(22)} {
+	for _, port := range []any{int64(443), int64(80), int64(22), int64(8443)} {
 		for _, tls := range []any{true, false, nil} {
 			wanted[fmt.Sprintf("spec: %v with %v", port, tls)] = func(value any) bool {
 				fields, _ := value.(map[string]any)

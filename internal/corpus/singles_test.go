@@ -65,7 +65,7 @@ func TestSingles(t *testing.T) {
 			t.Errorf("the size is %v", size)
 		}
 	}
-	if texts != 5 { // an integer and a string, and 443, 80 and 22
+	if texts != 6 { // an integer and a string, and 443, 80, 22 and 8443
 		t.Errorf("the port is in %d", texts)
 	}
 	if again := d.Generator("v1", 1, nil).Singles(); !reflect.DeepEqual(again, singles) {

@@ -84,13 +84,13 @@ func separators() []string {
 }
 
 // telling are texts that do not survive in programs which take text apart and put it together again in another way: words for a shell,
-// percent-encoding, addresses and images with more colons than one, several spaces, what YAML reads as another type, and each separator at
-// the beginning, twice in the middle and at the end.
+// percent-encoding, addresses and images with more colons than one, several spaces, what YAML reads as another type or as the end of a
+// document, a byte order mark, and each separator at the beginning, twice in the middle and at the end.
 func telling() []string {
 	all := []string{
 		`one 'two three' "four five" six\ seven`, "a%2Fb%20c%25d+e%26f", "https://me%40here:p%3Aw@[2001:db8::17]:8443/a%2Fb%20c//d/?q=1%262+3&r=%25#x/y",
 		"2001:db8::17", "[2001:db8::17]:8443", "example.com:443", "http://example.com:80/", "registry.example.com:5000/team/app:latest",
-		"Video Core Team <a@b>", "two  spaces", "~", "0x10", "1e3",
+		"Video Core Team <a@b>", "two  spaces", "~", "0x10", "1e3", "one\n---\ntwo", "\ufeffmarked",
 	}
 	all = append(all, plainWords()...)
 	for _, one := range separators() {
@@ -103,7 +103,7 @@ func telling() []string {
 // and fields may have more before them.
 func wellKnown() map[string][]any {
 	return map[string][]any{
-		"port": {int64(443), int64(80), int64(22)}, "tag": {"latest"}, "path": {"/"}, "namespace": {"default"}, "host": {"localhost"}, "address": {"localhost"},
+		"port": {int64(443), int64(80), int64(22), int64(8443)}, "unavailable": {"100%", "1%", "0%"}, "surge": {"100%", "1%", "0%"}, "tag": {"latest"}, "path": {"/"}, "namespace": {"default"}, "host": {"localhost"}, "address": {"localhost"},
 		"protocol": {"TCP"}, "scheme": {"https"}, "image": {"nginx", "nginx:latest"},
 	}
 }
