@@ -14,6 +14,7 @@ func TestFloor(t *testing.T) {
 		args: {type: array, items: {type: string}}, files: {type: object, additionalProperties: {type: string}}, data: {type: string, format: byte}, page: {type: string, description: A URL.},
 		quantities: {type: object, additionalProperties: {x-kubernetes-int-or-string: true, pattern: '^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$'}}, at: {type: string, format: date-time},
 		contact: {type: string, pattern: '^[^<>]{1,40}$'}, author: {type: string, pattern: '^[^<>]{1,20} <[^@ ]+@[^>]+>$'},
+		users: {type: array, items: {type: object, required: [name], properties: {name: {type: string}, quota: {type: integer}, roles: {type: array, items: {type: string}}}}},
 		limit: {type: integer, nullable: true}, maxUnavailable: {x-kubernetes-int-or-string: true}, part: {type: object, nullable: true, properties: {note: {type: string, nullable: true}}},
 		tolerations: {type: array, items: {type: object, properties: {key: {type: string}, operator: {type: string}, value: {type: string}, effect: {type: string}, tolerationSeconds: {type: integer}}}},
 		expressions: {type: array, items: {type: object, required: [key, operator], properties: {key: {type: string}, operator: {type: string}, values: {type: array, items: {type: string}}}}}`)))
@@ -31,6 +32,16 @@ func TestFloor(t *testing.T) {
 		is(path, "example.com/v1, example.com/v2")
 		is(path, "2001:db8::17")
 		wanted[path+" is longer than 64 KiB"] = func(value any) bool { text, _ := value.(string); return len(text) > 1<<16 }
+	}
+	wanted["spec.users has many items with all of their fields"] = func(value any) bool {
+		list, _ := value.([]any)
+		whole := 0
+		for _, item := range list {
+			if fields, _ := item.(map[string]any); fields["quota"] != nil && fields["roles"] != nil {
+				whole++
+			}
+		}
+		return len(list) > 2*whole && whole > 20
 	}
 	wanted["spec.args has 257 items"] = func(value any) bool { list, _ := value.([]any); return len(list) == 257 }
 	for _, path := range []string{"spec.host", "spec.args[*]", "spec.files.<key>"} {

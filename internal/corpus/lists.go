@@ -9,6 +9,9 @@ import (
 // mostItems is how many items a list or map grows to.
 const mostItems = 2_000
 
+// wholeItems is how many items of a large list have all of their fields, if they have at most mostOfWhole of them.
+const wholeItems, mostOfWhole = 24, 60
+
 // count is how many items a list or map gets.
 func (m *maker) count(least, most int64) int {
 	lowest := int(min(least, 1<<16))
@@ -42,7 +45,7 @@ func (m *maker) list(n *node) []any {
 		if enough := len(made) >= count && (!grown || used >= m.share); enough || int64(len(made)) >= n.maxItems || len(made) > mostItems {
 			break
 		}
-		item := m.within(n.items, n.maxItems)
+		item := m.itemOf(n, len(made)).within(n.items, n.maxItems)
 		if distinct && m.single.isMany(n) {
 			item = n.numbered(item, len(made))
 		}
@@ -65,6 +68,17 @@ func (m *maker) list(n *node) []any {
 	}
 	m.doubt = m.doubt || int64(len(made)) < n.minItems
 	return made
+}
+
+// itemOf returns the maker of an item of a list. Of a large list with nothing else in its object, the first items have all of their fields, since
+// programs keep some of these elsewhere, where there may be no room for so many.
+func (m *maker) itemOf(n *node, number int) *maker {
+	if !m.single.isMany(n) || !m.minimal || m.single.target.style == Large || number >= wholeItems || n.items.weight > mostOfWhole {
+		return m
+	}
+	whole := *m
+	whole.single, whole.minimal, whole.full = nil, false, true
+	return &whole
 }
 
 // many is how many items a large list or map gets.
