@@ -13,8 +13,17 @@ import (
 	"github.com/crdconform/crdconform/suites/webhook"
 )
 
-// priority returns the order in which the requirements of a kind are judged: what failed the last time comes first, and what needs no API
-// server before what does, because that is known sooner. The specs of an API server have no order, so that none relies on another.
+// slow are the requirements of a webhook that take most of the time of its chapter.
+func slow() []requirement.ID {
+	return []requirement.ID{
+		requirement.WebhookBatchBadObject, requirement.WebhookBatchSizes, requirement.WebhookConversionEdits, requirement.WebhookConversionGrowth,
+		requirement.WebhookConversionHuge, requirement.WebhookConversionPure,
+	}
+}
+
+// priority returns the order in which the requirements of a kind are judged: what failed the last time comes first, what needs no API server
+// before what does, and of that what takes little time, because that is known sooner. The specs of an API server have no order, so that none
+// relies on another.
 func (p *Plan) priority(kind corpus.Corpus) func(requirement.ID) int {
 	if p.want.JudgesServer {
 		return nil
@@ -22,10 +31,13 @@ func (p *Plan) priority(kind corpus.Corpus) func(requirement.ID) int {
 	return func(id requirement.ID) int {
 		priority := 0
 		if p.failedBefore(kind, id) {
-			priority += 2
+			priority += 4
 		}
 		if id.Area() == webhook.Area.Name {
-			priority++
+			priority += 2
+			if slices.Contains(slow(), id) {
+				priority--
+			}
 		}
 		return priority
 	}
