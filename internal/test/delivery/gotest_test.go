@@ -16,21 +16,6 @@ import (
 // authored is a module of an author, who has the oldest Go that package gotest is for.
 const authored = "module example.com/author\n\ngo 1.22\n"
 
-// test is the author's test.
-const test = `package author
-
-import (
-	"net/http"
-	"testing"
-
-	"github.com/crdconform/crdconform/gotest"
-)
-
-func TestConversion(t *testing.T) {
-	gotest.Check(t, gotest.Webhook{CRD: "crds", Handler: http.NotFoundHandler()})
-}
-`
-
 // TestGotestAddsOneModule has an author require gotest, as a module proxy serves it: that is all that go.mod gets, and its Go stays.
 func TestGotestAddsOneModule(t *testing.T) {
 	t.Parallel()
@@ -39,7 +24,7 @@ func TestGotestAddsOneModule(t *testing.T) {
 	served := filepath.Join(proxy, filepath.FromSlash(version.Path), "@v", version.Version)
 	for name, text := range map[string]string{
 		served + ".info": `{"Version": "v0.0.1"}`, served + ".mod": string(read(t, "gotest/go.mod")), served + ".zip": "",
-		filepath.Join(author, "go.mod"): authored, filepath.Join(author, "a_test.go"): test, filepath.Join(author, "crds", "a.yaml"): "",
+		filepath.Join(author, "go.mod"): authored, filepath.Join(author, "a_test.go"): string(read(t, "internal/test/delivery/testdata/author_test.txt")), filepath.Join(author, "crds", "a.yaml"): "",
 	} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
