@@ -102,7 +102,7 @@ func (c *chapter) convert(ctx context.Context, to string, object *unstructured.U
 	if object == nil {
 		return nil
 	}
-	converted := c.convertAll(ctx, to, []*unstructured.Unstructured{object})
+	converted, _ := c.convertAll(ctx, to, []*unstructured.Unstructured{object})
 	if converted == nil {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // What losing asks at most, and how many objects it returns. These are counts, so that a slow machine finds the same as a fast one.
@@ -39,19 +40,21 @@ func (c *chapter) losing(ctx context.Context, generator *corpus.Generator, versi
 	schema := c.env.Subject.Corpus.Definition.Schema(version)
 	var found []*unstructured.Unstructured
 	for _, pair := range pairs {
-		lost := map[string]bool{}
-		for i, back := range c.thereAndBack(ctx, pair, others) {
+		lost, t := map[string]bool{}, &travels{chapter: c, pair: pair, ends: c.env.Subject.Ends()}
+		for i, back := range t.thereAndBack(ctx, others) {
 			for _, place := range c.lostIn(schema, pair.From, others[i], back) {
 				lost[place] = true
 			}
 		}
-		for start := 0; start < len(singles) && len(found) < mostLosing && ctx.Err() == nil; start += singlesEach {
-			part := singles[start:min(start+singlesEach, len(singles))]
-			for i, back := range c.thereAndBack(ctx, pair, part) {
+		for part := range slices.Chunk(singles, singlesEach) {
+			for i, back := range t.thereAndBack(ctx, part) {
 				places := c.lostIn(schema, pair.From, part[i], back)
-				if len(places) > 0 && len(found) < mostLosing && !slices.ContainsFunc(places, func(place string) bool { return lost[place] }) {
-					lost[places[0]] = true
-					found = append(found, part[i])
+				if len(places) == 0 || slices.ContainsFunc(places, func(place string) bool { return lost[place] }) {
+					continue
+				}
+				lost[places[0]] = true
+				if found = append(found, part[i]); len(found) == mostLosing {
+					return found
 				}
 			}
 		}
@@ -72,38 +75,54 @@ func (c *chapter) lostIn(schema *corpus.Schema, version string, before, after *u
 	return places
 }
 
-// thereAndBack returns what becomes of objects on the way to the second version of a pair and back, nil for those that the webhook refuses.
-func (c *chapter) thereAndBack(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []*unstructured.Unstructured {
-	left := mostRefused
-	var travel func(objects []*unstructured.Unstructured) []*unstructured.Unstructured
-	travel = func(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
-		back := c.convertAll(ctx, pair.From, c.convertAll(ctx, pair.To, objects))
-		if back != nil || len(objects) < 2 || left <= 0 || ctx.Err() != nil {
-			return append(back, make([]*unstructured.Unstructured, len(objects)-len(back))...)
-		}
-		left -= 2
-		half := len(objects) / 2
-		return append(travel(objects[:half]), travel(objects[half:])...)
-	}
-	return travel(objects)
+// travels are ways of objects to the second version of a pair and back.
+type travels struct {
+	*chapter
+
+	pair corpus.Pair
+	ends int  // how often the webhook had ended before
+	late bool // it gave no answer in time
+	left int  // requests for parts of what it refuses
 }
 
-// convertAll asks the webhook for objects at a version; nil if it does not convert all.
-func (c *chapter) convertAll(ctx context.Context, to string, objects []*unstructured.Unstructured) []*unstructured.Unstructured {
-	if len(objects) == 0 {
-		return nil
+// thereAndBack returns what becomes of objects, nil for those that the webhook refuses. One that gives no answer in time, or ends again and
+// again, is not asked any more: other specs say so.
+func (t *travels) thereAndBack(ctx context.Context, objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	t.left = mostRefused
+	return t.parts(ctx, objects)
+}
+
+func (t *travels) parts(ctx context.Context, objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	var back []*unstructured.Unstructured
+	if !t.late && ctx.Err() == nil && t.env.Subject.Ends()-t.ends < suites.FewEnds {
+		if back, t.late = t.convertAll(ctx, t.pair.To, objects); back != nil {
+			back, t.late = t.convertAll(ctx, t.pair.From, back)
+		}
 	}
+	if back != nil {
+		return back
+	}
+	if len(objects) == 1 || t.left <= 0 {
+		return make([]*unstructured.Unstructured, len(objects))
+	}
+	t.left -= 2
+	half := len(objects) / 2
+	return append(t.parts(ctx, objects[:half]), t.parts(ctx, objects[half:])...)
+}
+
+// convertAll asks the webhook for objects at a version; nil if it does not convert all. It also reports whether no answer came in time.
+func (c *chapter) convertAll(ctx context.Context, to string, objects []*unstructured.Unstructured) (converted []*unstructured.Unstructured, late bool) {
 	request, response := c.ask(ctx, to, objects...)
 	judgement := request.Judge(response)
 	if judgement.Rejected() != nil || len(judgement.Objects) != len(objects) {
-		return nil
+		return nil, response.TimedOut
 	}
-	converted := make([]*unstructured.Unstructured, len(objects))
+	converted = make([]*unstructured.Unstructured, len(objects))
 	for i, text := range judgement.Objects {
 		converted[i] = &unstructured.Unstructured{}
 		if converted[i].UnmarshalJSON(text) != nil {
-			return nil
+			return nil, false
 		}
 	}
-	return converted
+	return converted, false
 }

@@ -50,10 +50,13 @@ func (c *chapter) generate(ctx context.Context, version string) []*unstructured.
 			from = append(from, pair)
 		}
 	}
-	generator := c.env.Subject.Corpus.Definition.Generator(version, c.env.Seed(), c.env.Subject.Corpus.Objects(version))
+	anew := func() *corpus.Generator {
+		return c.env.Subject.Corpus.Definition.Generator(version, c.env.Seed(), c.env.Subject.Corpus.Objects(version))
+	}
+	generator := anew()
 	objects := c.learn(ctx, generator, version, from)
 	for i := 0; len(objects) == 0 && i < len(from) && len(from) > 1 && ctx.Err() == nil; i++ {
-		generator = c.env.Subject.Corpus.Definition.Generator(version, c.env.Seed(), c.env.Subject.Corpus.Objects(version))
+		generator = anew()
 		objects = c.learn(ctx, generator, version, from[i:i+1])
 	}
 	objects, enough := ordered(c.env.Subject.Corpus.Definition.Schema(version), objects)
