@@ -13,7 +13,7 @@ import (
 
 // completeContexts offers the contexts of the kubeconfig wherever a flag names one.
 func completeContexts(cmd *cobra.Command) {
-	for _, flag := range []string{"context", "from-context"} {
+	for _, flag := range []string{"context", "contexts", "from-context"} {
 		if cmd.Flags().Lookup(flag) != nil {
 			// It fails for flags that do not exist, or are completed already.
 			_ = cmd.RegisterFlagCompletionFunc(flag, completeContext)

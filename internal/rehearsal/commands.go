@@ -31,11 +31,11 @@ func (k *kind) kubectlGet(version, object string) string {
 }
 
 // kubectlList is the command that lists all objects.
-func (k *kind) kubectlList(version string) string {
-	if !k.scoped {
-		return "kubectl get " + k.target(version)
+func (k *kind) kubectlList(version string, options ...string) string {
+	if k.scoped {
+		options = append([]string{"-A"}, options...)
 	}
-	return "kubectl get " + k.target(version) + " -A"
+	return strings.Join(append([]string{"kubectl get", k.target(version)}, options...), " ")
 }
 
 // kubectlReplace is the command that tries to write an object as it is read.

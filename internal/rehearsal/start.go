@@ -361,7 +361,7 @@ func (l *leg) watched(ctx context.Context, k *kind, version string) error {
 	for _, object := range missing {
 		l.record.find(finding{
 			id: requirement.UpgradeReadWatch, kind: k, object: object, version: version, message: fmt.Sprintf("a watch at %s does not show it: %s", version, why),
-			commands: []string{fmt.Sprint(k.kubectlList(version), " ", "--watch")},
+			commands: []string{k.kubectlList(version, "--watch")},
 		})
 	}
 	return nil
