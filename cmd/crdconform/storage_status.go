@@ -207,9 +207,9 @@ func (l *storageLook) status(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	gaps := len(inventory.Gaps)
+	gaps := len(inventory.Gaps) + len(inventory.HelmGaps)
 	for _, d := range inventory.Definitions {
-		gaps += len(d.Gaps)
+		gaps += len(d.Gaps) + len(d.ManifestGaps)
 	}
 	if gaps > 0 {
 		return unjudged(fmt.Errorf("not everything could be read; what is missing is listed above (%d)", gaps))

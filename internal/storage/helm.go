@@ -56,7 +56,7 @@ func (i *inspector) helm(ctx context.Context) error {
 		if apierrors.IsForbidden(err) {
 			gap.Why, gap.Mend = "the user may not list the releases of Helm in all namespaces", i.right("list", store.at.Resource, err)
 		}
-		i.inventory.helmGaps = append(i.inventory.helmGaps, gap)
+		i.inventory.HelmGaps = append(i.inventory.HelmGaps, gap)
 		if err := i.book.back(); err != nil {
 			return err
 		}
@@ -66,9 +66,9 @@ func (i *inspector) helm(ctx context.Context) error {
 
 func (i *inspector) releases(ctx context.Context, at schema.GroupVersionResource, encoded bool) error {
 	all := kube.Pager[*unstructured.UnstructuredList]{List: i.objects.Resource(at).List, Options: metav1.ListOptions{Limit: i.options.PageSize, LabelSelector: deployedReleases}}
-	gaps := len(i.inventory.helmGaps)
+	gaps := len(i.inventory.HelmGaps)
 	all.Anew = func() error {
-		i.inventory.helmGaps = i.inventory.helmGaps[:gaps]
+		i.inventory.HelmGaps = i.inventory.HelmGaps[:gaps]
 		if err := i.book.back(); err != nil {
 			return internalError{err}
 		}
@@ -89,14 +89,14 @@ func (i *inspector) release(at schema.GroupVersionResource, o *unstructured.Unst
 	text, _, _ := unstructured.NestedString(o.Object, "data", "release")
 	r, err := parseRelease(text, encoded)
 	if err != nil {
-		i.inventory.helmGaps = append(i.inventory.helmGaps, Gap{What: fmt.Sprintf("%s %s/%s", at.Resource, o.GetNamespace(), o.GetName()), Why: fmt.Sprintf("what it has of a release of Helm cannot be read: %v", err)})
+		i.inventory.HelmGaps = append(i.inventory.HelmGaps, Gap{What: fmt.Sprintf("%s %s/%s", at.Resource, o.GetNamespace(), o.GetName()), Why: fmt.Sprintf("what it has of a release of Helm cannot be read: %v", err)})
 		return nil
 	}
 	var m Manifests
 	m.read("release", []byte(r.Manifest))
 	for _, d := range i.inventory.Definitions {
 		found, gaps := m.of(d)
-		i.inventory.helmGaps = append(i.inventory.helmGaps, gaps...)
+		i.inventory.HelmGaps = append(i.inventory.HelmGaps, gaps...)
 		for version, objects := range found {
 			for _, n := range objects {
 				by := fmt.Sprintf("release %s in namespace %s", r.Name, r.Namespace)

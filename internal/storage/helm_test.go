@@ -61,7 +61,7 @@ func TestHelm(t *testing.T) {
 		"another version":       {[]runtime.Object{helmRelease(t, "Secret", "shop", "deployed", "example.com/v2")}, nil, nil, Safe, ""},
 		"another group":         {[]runtime.Object{helmRelease(t, "Secret", "shop", "deployed", "example.org/v1")}, nil, nil, Safe, ""},
 		"replaced":              {[]runtime.Object{helmRelease(t, "Secret", "shop", "superseded", "example.com/v1")}, nil, nil, Safe, ""},
-		"left out":              {[]runtime.Object{helmRelease(t, "Secret", "shop", "deployed", "example.com/v1")}, nil, []string{"secrets"}, Safe, ""},
+		"left out":              {[]runtime.Object{helmRelease(t, "Secret", "shop", "deployed", "example.com/v1")}, nil, []string{"secrets"}, Safe, "Not looked at, as you asked: secrets."},
 		"damaged":               {[]runtime.Object{damaged}, nil, nil, CannotTell, "secrets default/sh.helm.release.v1.damaged.v1"},
 		"damaged, beside a bug": {[]runtime.Object{damaged, helmRelease(t, "Secret", "shop", "deployed", "example.com/v1")}, nil, nil, NotSafe, "shops/web"},
 		"not allowed":           {nil, forbidden, nil, CannotTell, "--resource=secrets"},
@@ -76,7 +76,7 @@ func TestHelm(t *testing.T) {
 				client.PrependReactor("list", "secrets", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, test.fails })
 			}
 			d := thing()
-			i := &inspector{inventory: &Inventory{Definitions: []*Definition{d}}, objects: client, options: Options{Skip: test.skip}, book: &book{counts: *newCounts(), pending: newCounts()}}
+			i := &inspector{inventory: &Inventory{Definitions: []*Definition{d}, Skipped: test.skip}, objects: client, options: Options{Skip: test.skip}, book: &book{counts: *newCounts(), pending: newCounts()}}
 			if err := i.helm(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -130,7 +130,10 @@ func (i *inspector) look(ctx context.Context, names []string) error {
 			return err
 		}
 	}
-	if err := errors.Join(i.everything(ctx), i.manifests()); err != nil {
+	if err := i.everything(ctx); err != nil {
+		return err
+	}
+	if err := i.manifests(); err != nil {
 		return err
 	}
 	for _, d := range i.inventory.Definitions {

@@ -117,7 +117,7 @@ func (i *inspector) manifests() error {
 	}
 	for _, d := range i.inventory.Definitions {
 		found, gaps := i.options.Manifests.of(d)
-		d.Manifests, d.manifestGaps = new(int64), gaps
+		d.Manifests, d.ManifestGaps = new(int64), gaps
 		for version, objects := range found {
 			*d.Manifests += int64(len(objects))
 			for _, n := range objects {
@@ -174,7 +174,10 @@ func (j judgement) manifests() []Condition {
 	if d.Manifests != nil {
 		c.Text = fmt.Sprintf("No annotation of kubectl, no release of Helm and none of %s names %s.", visible.Count(*d.Manifests, "manifest", "manifests"), v.Name)
 	}
-	if gaps := slices.Concat(d.Gaps, d.manifestGaps, j.inventory.helmGaps); len(gaps) > 0 {
+	if left := j.inventory.Skipped; len(left) > 0 {
+		c.Text += " Not looked at, as you asked: " + strings.Join(left, ", ") + "."
+	}
+	if gaps := slices.Concat(d.Gaps, d.ManifestGaps, j.inventory.HelmGaps); len(gaps) > 0 {
 		c.Answer, c.Gaps, c.Text = CannotTell, gaps, fmt.Sprintf("Not everything could be read that may name %s.", v.Name)
 	}
 	return []Condition{c}

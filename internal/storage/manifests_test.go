@@ -55,7 +55,7 @@ func TestReadManifests(t *testing.T) {
 			t.Errorf("%s: %s: %+v", version, removal.Answer, removal.Findings)
 		}
 	}
-	if gaps := d.manifestGaps; len(gaps) != 1 || !strings.HasSuffix(gaps[0].What, "chart/unclear.yaml:1") {
+	if gaps := d.ManifestGaps; len(gaps) != 1 || !strings.HasSuffix(gaps[0].What, "chart/unclear.yaml:1") {
 		t.Errorf("got %+v", gaps)
 	}
 	for _, bad := range []string{filepath.Join(dir, "none"), filepath.Join(dir, ".git", "none.yaml"), t.TempDir()} {
@@ -90,6 +90,8 @@ func TestPlan(t *testing.T) {
 		"in owner references":  {func(_ *Definition, v *Version) { v.OwnerReferences = 1 }, "35"},
 		"last applied":         {func(_ *Definition, v *Version) { v.LastApplied = 1 }, "35"},
 		"in a release of Helm": {func(_ *Definition, v *Version) { v.HelmReleases = 1 }, "35"},
+		"a resource not seen":  {func(d *Definition, _ *Version) { d.Gaps = []Gap{{What: "things"}} }, "235"},
+		"a manifest unread":    {func(d *Definition, _ *Version) { d.ManifestGaps = []Gap{{What: "a.yaml:1"}} }, "35"},
 		"in a manifest":        {func(_ *Definition, v *Version) { v.Manifests = 1 }, "35"},
 		"served":               {func(_ *Definition, v *Version) { v.Served = true }, "45"},
 		"removed":              {func(_ *Definition, v *Version) { v.Defined = false }, ""},

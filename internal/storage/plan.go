@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // Step is one on the way to a definition without a version.
@@ -27,23 +29,26 @@ func (inventory *Inventory) plan(d *Definition, v *Version) []Step {
 		to = d.StorageVersion()
 	}
 	flags := strings.TrimSpace(d.Name + " " + v.Name + " " + inventory.Flags)
-	applied := v.LastApplied + v.HelmReleases + v.Manifests
+	met := map[requirement.ID]bool{}
+	for _, c := range Judge(inventory, d, v, true).Findings {
+		met[c.Requirement] = c.Answer == Safe
+	}
 	return []Step{
 		{
 			Text: fmt.Sprintf("Store new objects at %s: storage: true there, and false at %s.", to, v.Name),
 			Undo: "make " + v.Name + " the storage version again",
-			Done: !v.Storage,
+			Done: met[requirement.StorageDropStorageVersion],
 		},
 		{
 			Text: fmt.Sprintf("Rewrite the objects stored at %s, and take it out of status.storedVersions and managed fields.", v.Name),
 			How:  strings.TrimSpace(strings.Join([]string{"crdconform storage migrate", d.Name, "--drop", v.Name, inventory.Flags}, " ")),
 			Undo: fmt.Sprintf("make %s the storage version again, and migrate", v.Name),
-			Done: !v.Storage && v.Stored == 0 && d.Unknown == 0 && !d.Unseen && !v.Listed && v.ManagedFields == 0,
+			Done: !v.Storage && !d.Unseen && met[requirement.StorageDropObjects] && met[requirement.StorageDropStoredVersions] && met[requirement.StorageDropManagedFields],
 		},
 		{
 			Text: fmt.Sprintf("Have owner references, manifests and releases of Helm name %s; safe-to-drop lists those that do not.", to),
 			How:  "crdconform storage safe-to-drop " + flags,
-			Done: v.OwnerReferences == 0 && applied == 0 && len(inventory.Gaps) == 0,
+			Done: met[requirement.StorageDropOwnerReferences] && met[requirement.StorageDropManifests],
 		},
 		{
 			Text: fmt.Sprintf("Stop serving it: served: false at %s, when no client asks for it any more.", v.Name),

@@ -23,7 +23,8 @@ type Inventory struct {
 	// Skipped are resources that were not looked at because the user wanted it so.
 	Skipped []string `json:"skipped,omitempty"`
 
-	helmGaps []Gap // releases of Helm that could not be read
+	// HelmGaps are releases of Helm that could not be read.
+	HelmGaps []Gap `json:"helmGaps,omitempty"`
 }
 
 // Gap is something that could not be looked at.
@@ -61,7 +62,8 @@ type Definition struct {
 	// Manifests is how many of the user's manifests are of its kind; nil if there were none to look at.
 	Manifests *int64 `json:"manifests,omitempty"`
 
-	manifestGaps []Gap // manifests that could not be read
+	// ManifestGaps are manifests that may be of its kind and could not be read.
+	ManifestGaps []Gap `json:"manifestGaps,omitempty"`
 
 	// Gaps are what could not be looked at for this definition alone.
 	Gaps []Gap `json:"gaps,omitempty"`

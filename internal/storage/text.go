@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,13 +48,13 @@ func (d *Definition) NotesText(sources string) string {
 	for _, note := range d.Notes {
 		fmt.Fprintf(&b, "Note: %s\n", note)
 	}
-	b.WriteString(gapsText(d.Gaps))
+	b.WriteString(gapsText(slices.Concat(d.Gaps, d.ManifestGaps)))
 	return b.String()
 }
 
 // NotesText says what was not looked at.
 func (inventory *Inventory) NotesText() string {
-	text := gapsText(inventory.Gaps)
+	text := gapsText(slices.Concat(inventory.Gaps, inventory.HelmGaps))
 	if len(inventory.Skipped) > 0 {
 		text += fmt.Sprintf("Not searched, as you asked: %s\n", strings.Join(inventory.Skipped, ", "))
 	}
