@@ -3,7 +3,6 @@ package storage
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/manifest"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
@@ -33,7 +33,7 @@ type named struct {
 func ReadManifests(paths []string) (*Manifests, error) {
 	all := &Manifests{}
 	for _, path := range paths {
-		files := 0
+		count := 0
 		err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
@@ -43,18 +43,18 @@ func ReadManifests(paths []string) (*Manifests, error) {
 			case entry.IsDir() || name != path && !manifest.IsFile(name):
 				return nil
 			}
-			data, err := os.ReadFile(name)
+			data, err := files.Read(name, files.Objects)
 			if err != nil {
 				return err
 			}
-			files++
+			count++
 			all.read(name, data)
 			return nil
 		})
 		if err != nil {
 			return nil, fmt.Errorf("the manifests: %w", err)
 		}
-		if files == 0 {
+		if count == 0 {
 			return nil, fmt.Errorf("the manifests: there is no .yaml, .yml or .json file in %s", path)
 		}
 	}
