@@ -165,10 +165,10 @@ func pageOf(t *testing.T, r *reports.Report) string {
 }
 
 // rows are the IDs that the chapters have which are to be seen, in their folds or without.
-const rows = `[...document.querySelectorAll(".results tr[data-verdict]")].filter(e => !e.hidden && e.closest(".chapter").checkVisibility()).map(e => e.id)`
+const rows = `[...document.querySelectorAll(".results tr[id]")].filter(e => !e.hidden && e.closest(".chapter").checkVisibility()).map(e => e.id)`
 
 // unfolded are those of them that nobody needs to open a fold for.
-const unfolded = `[...document.querySelectorAll(".results tr[data-verdict]")].filter(e => e.checkVisibility()).map(e => e.id)`
+const unfolded = `[...document.querySelectorAll(".results tr[id]")].filter(e => e.checkVisibility()).map(e => e.id)`
 
 // problemElements are the elements that are to be seen above the chapters.
 const problemElements = `[...document.querySelectorAll(".problem")].filter(e => e.checkVisibility()).map(e => e.id)`

@@ -141,5 +141,35 @@ func documents(r *reports.Report) []requirement.Document {
 	return slices.DeleteFunc(requirement.Documents(), func(d requirement.Document) bool { return !named[d.ID] })
 }
 
+// place is where the page of a document states requirements.
+type place struct {
+	Number     int // from 1
+	URL, Title string
+}
+
+// placesOf returns the places online that the results name as sources, each once.
+func placesOf(r *reports.Report) []place {
+	var places []place
+	for _, result := range r.Results {
+		for _, s := range result.Source {
+			if at := s.URL(); at != "" && !slices.ContainsFunc(places, func(p place) bool { return p.URL == at }) {
+				places = append(places, place{Number: len(places) + 1, URL: at, Title: s.Document + ": " + s.Section})
+			}
+		}
+	}
+	return places
+}
+
+// placesNamed returns the numbers of those that are sources of a result, each once.
+func placesNamed(places []place, result reports.Result) []int {
+	var all []int
+	for _, p := range places {
+		if slices.ContainsFunc(result.Source, func(s requirement.Source) bool { return s.URL() == p.URL }) {
+			all = append(all, p.Number)
+		}
+	}
+	return all
+}
+
 // title is a name at the beginning of a line.
 func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }

@@ -47,9 +47,9 @@ func policy() string {
 	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 
-// mostTold is how many requirements of a run that passes are told in full: a page of all that are checked of an API server could not be
+// mostInFull is how many requirements of a run that passes are shown in full: a page of all that are checked of an API server could not be
 // mailed, and nobody would read it.
-const mostTold = 300
+const mostInFull = 300
 
 // HTML writes the report as one self-contained page.
 func HTML(r *reports.Report, w io.Writer) error {
@@ -59,13 +59,13 @@ func HTML(r *reports.Report, w io.Writer) error {
 	for _, result := range listed {
 		above[anchor(result.ID, result.Subject)] = true
 	}
-	explained := explainedIn(r)
+	explained, places := explainedIn(r), placesOf(r)
 	functions := pageFunctions()
 	maps.Copy(functions, template.FuncMap{
 		"headline":  func() string { return Headline(r) },
 		"unsaid":    func() string { return unsaid(r) },
 		"facts":     func() []Fact { return Facts(r) },
-		"terse":     func() bool { return passes(r) && len(r.Results) > mostTold },
+		"terse":     func() bool { return passes(r) && len(r.Results) > mostInFull },
 		"unpassed":  func() []Fact { return unpassedFacts(r) },
 		"runFacts":  func() []Fact { return runFacts(r) },
 		"verdicts":  func() []requirement.Verdict { return Verdicts(r) },
@@ -79,6 +79,8 @@ func HTML(r *reports.Report, w io.Writer) error {
 		"problems":  func() []reports.Result { return listed },
 		"unlisted":  func() string { return unlisted(len(problems) - len(listed)) },
 		"documents": func() []requirement.Document { return documents(r) },
+		"places":    func() []place { return places },
+		"placesOf":  func(result reports.Result) []int { return placesNamed(places, result) },
 		"exchange":  func(result reports.Result) []Part { return exchange(result, &room) },
 		"about":     func(causes []Cause) []int { return concernedBy(causes, subjects) },
 		"whom":      func() string { return whom(r) },

@@ -7,7 +7,7 @@
   const search = document.getElementById("search"), level = document.getElementById("level"), shown = document.getElementById("shown");
   const boxes = [...form.querySelectorAll("[name=verdict]")], subjects = [...document.querySelectorAll("[name=only]")];
   // A result that is told in full above all others is searched and shown there and in its chapter as one.
-  const items = [...document.querySelectorAll("tr[data-verdict]")].map((row) => {
+  const items = [...document.querySelectorAll(".results tr[id]")].map((row) => {
     const problem = document.getElementById(`problem-${row.id}`);
     return { row, problem, text: `${row.textContent} ${problem ? problem.textContent : ""}`.toLowerCase() };
   });
@@ -59,12 +59,12 @@
     const subject = only()?.id.replace("only", "of") ?? "";
     let rows = 0;
     for (const { row, problem, text } of items) {
-      row.hidden = !verdicts.has(row.dataset.verdict) || (level.value !== "" && level.value !== (row.dataset.level ?? "MUST")) ||
+      row.hidden = !verdicts.has(row.dataset.verdict ?? "passed") || (level.value !== "" && level.value !== (row.dataset.level ?? "MUST")) ||
         (subject !== "" && !row.closest(".of").classList.contains(subject)) || !words.every((w) => text.includes(w));
       if (problem) problem.hidden = row.hidden;
       rows += !row.hidden;
     }
-    for (const g of groups) g.hidden = !g.querySelector("[data-verdict]:not([hidden])");
+    for (const g of groups) g.hidden = !g.querySelector(".results tr[id]:not([hidden]), .problem:not([hidden])");
     // What is found is to be seen, and folded again when nothing is looked for any more.
     const narrow = `${chosen()}` !== "";
     if (narrow || narrowed) for (const c of chapters) c.open = narrow && !c.hidden;

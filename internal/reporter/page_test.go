@@ -3,6 +3,7 @@ package reporter
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -78,10 +79,42 @@ func TestPageIsShort(t *testing.T) {
 	if got := evaluated[string](ctx, t, `document.querySelector(".about").innerText`); got != "crdconform v0.1.0, 2026-11-21 09:31 UTC, widgets.example.com on Kubernetes v1.37.2 (embedded)" {
 		t.Errorf("below the verdict it says %q", got)
 	}
+	// In the chapters there is one number for each address of a requirement's sources.
+	var want, got []string
+	for _, result := range r.Results {
+		addresses := map[string]bool{}
+		for _, source := range result.Source {
+			addresses[source.URL()] = true
+		}
+		delete(addresses, "")
+		for _, address := range slices.Sorted(maps.Keys(addresses)) {
+			want = append(want, string(result.ID)+" "+address)
+		}
+	}
+	got = evaluated[[]string](ctx, t, `[...document.querySelectorAll(".chapter tr[id]")].flatMap(row => [...row.querySelectorAll("a")].map(a => row.id + " " + document.getElementById(a.hash.slice(1)).querySelector("a[href^='https://'][rel=noreferrer]").href))`)
+	slices.Sort(want)
+	if slices.Sort(got); !slices.Equal(got, want) || len(want) < len(r.Results)/2 {
+		t.Errorf("the sources of the requirements are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	do(ctx, t, chromedp.Click(chromedp.CSS("[data-fold=open]")))
+	if got := evaluated[[]string](ctx, t, unfolded); len(got) != len(r.Results) || evaluated[int](ctx, t, height) < 40*len(r.Results) {
+		t.Errorf("with all folds open there are %d of %d requirements", len(got), len(r.Results))
+	}
+	do(ctx, t, chromedp.Click(chromedp.CSS("[data-fold='']")))
+	if got := evaluated[[]string](ctx, t, unfolded); len(got) > 0 {
+		t.Errorf("with all folds closed there are %q", got)
+	}
+}
+
+// TestLinksOfAFailure has the chapters of a run that fails show the sources of each requirement, and link to them and to the issues that
+// notes name.
+func TestLinksOfAFailure(t *testing.T) {
+	r := whole(1)
+	ctx := visit(t, pageOf(t, r))
 	links := 0
 	for _, result := range r.Results {
 		for _, source := range result.Source {
-			if source.URL() != "" {
+			if source.URL() != "" && result.Verdict == requirement.Passed {
 				links++
 			}
 		}
@@ -91,14 +124,6 @@ func TestPageIsShort(t *testing.T) {
 	}
 	if got := evaluated[string](ctx, t, `[...document.querySelectorAll("[id='webhook.request.partial-objects'] a")].map(e => e.href).filter(e => e.includes("issues")).join()`); got != "https://github.com/kubernetes/kubernetes/issues/117356" {
 		t.Errorf("the issue that a note names is at %q", got)
-	}
-	do(ctx, t, chromedp.Click(chromedp.CSS("[data-fold=open]")))
-	if got := evaluated[[]string](ctx, t, unfolded); len(got) != len(r.Results) || evaluated[int](ctx, t, height) < 40*len(r.Results) {
-		t.Errorf("with all folds open there are %d of %d requirements", len(got), len(r.Results))
-	}
-	do(ctx, t, chromedp.Click(chromedp.CSS("[data-fold='']")))
-	if got := evaluated[[]string](ctx, t, unfolded); len(got) > 0 {
-		t.Errorf("with all folds closed there are %q", got)
 	}
 }
 
@@ -179,7 +204,7 @@ func TestPageAddress(t *testing.T) {
 		t.Errorf("%s is shown with its particulars folded", passed)
 	}
 	// Each requirement shows its address.
-	if got, want := evaluated[int](ctx, t, `[...document.querySelectorAll("tr[data-verdict], .problem")].filter(e => decodeURIComponent(e.querySelector("a.here").hash) === "#" + e.id).length`), len(r.Results)+7; got != want {
+	if got, want := evaluated[int](ctx, t, `[...document.querySelectorAll(".results tr[id], .problem")].filter(e => decodeURIComponent(e.querySelector("a.here").hash) === "#" + e.id).length`), len(r.Results)+7; got != want {
 		t.Errorf("%d of %d requirements have an address", got, want)
 	}
 	// What somebody looks for is there again when the page is.

@@ -62,11 +62,15 @@ func TestPageOfAPass(t *testing.T) {
 		}
 	}
 	for _, result := range r.Results {
-		if !strings.Contains(page, `<tr id="`+string(result.ID)+`" data-verdict="`+strings.ToLower(result.Verdict.String())+`"`) {
+		row, verdict := `<tr id=`+string(result.ID), "" // without a verdict it passed
+		if result.Verdict != requirement.Passed {
+			verdict = ` data-verdict=` + strings.ToLower(result.Verdict.String())
+		}
+		if !strings.Contains(page, row+verdict+">") && !strings.Contains(page, row+verdict+" data-level=") {
 			t.Errorf("%s is not in its chapter", result.ID)
 		}
 	}
-	if strings.Count(page, `data-level="MUST"`) > 0 || !strings.Contains(page, `data-level="SHOULD"`) {
+	if strings.Count(page, `data-level=MUST`) > 0 || !strings.Contains(page, `data-level=SHOULD`) {
 		t.Error("the levels are not those that the script takes them for")
 	}
 }
