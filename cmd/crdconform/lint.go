@@ -400,26 +400,21 @@ func readPath(name string) (read []lint.File, folder bool, err error) {
 		data, unread := files.Read(name, files.Objects)
 		return []lint.File{{Name: displayed(name), Data: data}}, false, unread
 	}
+	below, err := manifest.Below(name, manifest.IsFile)
+	if err != nil {
+		return nil, true, err
+	}
 	var all []lint.File
-	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && path != name && strings.HasPrefix(entry.Name(), "."):
-			return filepath.SkipDir
-		case entry.IsDir() || !manifest.IsFile(path):
-			return nil
-		}
-		data, err := files.Read(path, files.Objects)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // a link that leads nowhere
+	for _, path := range below {
+		data, unread := files.Read(path, files.Objects)
+		if unread != nil && !errors.Is(unread, fs.ErrNotExist) { // a link may lead nowhere
+			return nil, true, unread
 		}
 		if bytes.Contains(data, []byte("CustomResourceDefinition")) {
 			all = append(all, lint.File{Name: displayed(path), Data: data})
 		}
-		return err
-	})
-	if err == nil && len(all) == 0 && manifest.KustomizationIn(name) == "" {
+	}
+	if len(all) == 0 && manifest.KustomizationIn(name) == "" {
 		err = fmt.Errorf("%s: no .yaml, .yml or .json file below it has a CustomResourceDefinition", name)
 	}
 	return all, true, err

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -139,28 +137,17 @@ func (c *collector) archive(name string, r io.Reader) error {
 
 // folder reads the files of YAML and JSON in a folder and below it, in the order of their names.
 func (c *collector) folder(ctx context.Context, folder string) error {
-	files := 0
-	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && name != folder && strings.HasPrefix(entry.Name(), "."):
-			return fs.SkipDir
-		case entry.IsDir() || !readable(name):
-			return nil
-		}
-		// What a link leads to is read as well; that of a folder is not.
-		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
-			return err
-		}
-		files++
-		if inside, err := filepath.Rel(folder, name); err == nil && isCopy(filepath.ToSlash(inside)) {
-			return nil
-		}
-		return c.file(ctx, name)
-	})
-	if err == nil && files == 0 {
+	files, err := manifest.Below(folder, readable)
+	if err == nil && len(files) == 0 {
 		return fmt.Errorf("there is no .yaml, .yml or .json file in %s", folder)
+	}
+	for _, name := range files {
+		if inside, unrelated := filepath.Rel(folder, name); unrelated == nil && isCopy(filepath.ToSlash(inside)) {
+			continue
+		}
+		if err = c.file(ctx, name); err != nil {
+			return err
+		}
 	}
 	return err
 }

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -44,14 +42,8 @@ func (p *Plan) expectedFiles() ([]string, error) {
 	var all []string
 	for i, name := range p.want.Expected {
 		name = p.want.Path(name)
-		var found []string
-		err := filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && !entry.IsDir() && manifest.IsFile(path) {
-				found = append(found, path)
-			}
-			return err
-		})
-		if err != nil || len(found) == 0 { // a pattern, or nothing
+		found, err := manifest.Below(name, manifest.IsFile)
+		if err != nil || len(found) == 0 { // a file, a pattern, or nothing
 			found, err = manifest.Files(name)
 		}
 		if err != nil {

@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,6 +75,29 @@ func opened(name string) ([]string, error) {
 		}
 	}
 	return all, nil
+}
+
+// Below returns the files of a folder and of the folders in it that a name is right for, in the order of their names. Folders whose names
+// begin with a dot are left out, and so are links to folders, sockets, pipes and devices. A link that leads nowhere is one of the files, so
+// that reading it fails.
+func Below(folder string, right func(name string) bool) ([]string, error) {
+	var all []string
+	err := fs.WalkDir(os.DirFS(folder), ".", func(name string, entry fs.DirEntry, err error) error {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", folder, err)
+		case entry.IsDir() && name != "." && strings.HasPrefix(entry.Name(), "."):
+			return fs.SkipDir
+		case entry.IsDir() || !right(path):
+			return nil
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
+			all = append(all, path)
+		}
+		return nil
+	})
+	return all, err
 }
 
 // IsFile reports whether a file is of YAML or JSON, by its name.

@@ -2,8 +2,7 @@ package storage
 
 import (
 	"fmt"
-	"io/fs"
-	"path/filepath"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,29 +32,23 @@ type named struct {
 func ReadManifests(paths []string) (*Manifests, error) {
 	all := &Manifests{}
 	for _, path := range paths {
-		count := 0
-		err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case entry.IsDir() && name != path && strings.HasPrefix(entry.Name(), "."):
-				return fs.SkipDir
-			case entry.IsDir() || name != path && !manifest.IsFile(name):
-				return nil
-			}
-			data, err := files.Read(name, files.Objects)
-			if err != nil {
-				return err
-			}
-			count++
-			all.read(name, data)
-			return nil
-		})
+		below := []string{path}
+		info, err := os.Stat(path)
+		if err == nil && info.IsDir() {
+			below, err = manifest.Below(path, manifest.IsFile)
+		}
+		if err == nil && len(below) == 0 {
+			err = fmt.Errorf("there is no .yaml, .yml or .json file in %s", path)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("the manifests: %w", err)
 		}
-		if count == 0 {
-			return nil, fmt.Errorf("the manifests: there is no .yaml, .yml or .json file in %s", path)
+		for _, name := range below {
+			data, err := files.Read(name, files.Objects)
+			if err != nil {
+				return nil, fmt.Errorf("the manifests: %w", err)
+			}
+			all.read(name, data)
 		}
 	}
 	return all, nil
