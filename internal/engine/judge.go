@@ -52,7 +52,7 @@ func (s *session) judgeBy(ctx context.Context, client *wire.Client, kind corpus.
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, env.Close(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, s.quit(ctx, env)) }()
 	if s.want.JudgesServer {
 		s.progress.Checking(s.api.Name(), env.Version())
 	}
@@ -74,6 +74,23 @@ func (s *session) judgeBy(ctx context.Context, client *wire.Client, kind corpus.
 		err = s.loadWith(ctx, client)
 	}
 	return err
+}
+
+// quit frees what specs used. Nothing is removed from a cluster that goes next, with all that is in it.
+func (s *session) quit(ctx context.Context, env *suites.Env) error {
+	if (s.last || s.enough || ctx.Err() != nil) && env.Cluster != nil && !outlives(env.Cluster) {
+		return env.Leave()
+	}
+	return env.Close(context.WithoutCancel(ctx))
+}
+
+// outlives reports whether a cluster is still there when the run is over.
+func outlives(api cluster.Cluster) bool {
+	if _, shared := api.(cluster.Shared); shared {
+		return true
+	}
+	lasting, is := api.(cluster.Lasting)
+	return is && lasting.Lasts() != ""
 }
 
 // options returns what the specs may use.

@@ -44,6 +44,7 @@ type session struct {
 	crashes  crashes   // of the webhook under test
 	arrival  *arrival  // of an API server that starts meanwhile; nil if none does
 	enough   bool      // a failure has ended the run, see Description.FailFast
+	last     bool      // no kind is judged after this one
 	judged   time.Time // when the last specs had run
 }
 
@@ -156,7 +157,12 @@ func (s *session) withWebhook(ctx context.Context, use func() error) (err error)
 	if s.hook, err = s.serve(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.hook.Stop(context.WithoutCancel(ctx))) }()
+	defer func() {
+		if caller, is := s.api.(interface{ HangUp() }); is {
+			caller.HangUp()
+		}
+		err = errors.Join(err, s.hook.Stop(context.WithoutCancel(ctx)))
+	}()
 	return use()
 }
 
@@ -249,6 +255,7 @@ func (s *session) specs(ctx context.Context) (err error) {
 		if ctx.Err() != nil {
 			return nil // the caller stopped it
 		}
+		s.last = i == len(kinds)-1
 		if err := s.judge(ctx, kind); err != nil {
 			s.collect(ctx, "")
 			return err

@@ -278,9 +278,20 @@ func (e *Env) connect() error {
 
 // Close removes what the run installed and has not removed yet, and frees what the Env holds.
 func (e *Env) Close(ctx context.Context) error {
-	err := e.installer.close(ctx)
+	return errors.Join(e.installer.close(ctx), e.free())
+}
+
+// Leave is Close for a cluster that is thrown away next, with all that is in it: it removes nothing there.
+func (e *Env) Leave() error {
+	e.installer.settle()
+	return e.free()
+}
+
+// free frees what the Env holds.
+func (e *Env) free() error {
+	var err error
 	if e.host != nil {
-		err = errors.Join(err, e.host.close())
+		err = e.host.close()
 	}
 	if e.http != nil {
 		e.http.CloseIdleConnections()

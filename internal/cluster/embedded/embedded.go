@@ -51,6 +51,7 @@ type Cluster struct {
 	admin     pki.Pair
 	port      int
 	services  *services
+	lines     lines
 
 	mu     sync.Mutex
 	server *server // nil while it is down
@@ -124,6 +125,7 @@ func (c *Cluster) up(ctx context.Context) error {
 		etcd:       c.etcd.endpoint,
 		watchCache: c.options.WatchCache,
 		services:   c.services,
+		lines:      &c.lines,
 	}); err != nil {
 		return errors.Join(err, listener.Close(), c.down(false))
 	}
@@ -175,6 +177,7 @@ func (c *Cluster) down(gently bool) error {
 	if c.server != nil {
 		err = c.server.stop(gently)
 		c.server = nil
+		c.HangUp()
 	}
 	if c.etcd != nil {
 		c.stopping.Store("etcd")
@@ -194,7 +197,7 @@ func (c *Cluster) Stop(ctx context.Context) error {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.gone = true
-			err := c.down(true)
+			err := c.down(c.options.Dir != "") // what goes with it need not be finished
 			c.stopping.Store("the removal of its files")
 			c.stopErr = errors.Join(err, c.removeDirs())
 		}()

@@ -41,6 +41,7 @@ type serverConfig struct {
 	etcd       string // endpoint
 	watchCache bool
 	services   *services
+	lines      *lines
 }
 
 // server is one life of the API server.
@@ -63,7 +64,7 @@ func startServer(config serverConfig) (*server, error) {
 			CRDRESTOptionsGetter: crdoptions.NewCRDRESTOptionsGetter(*etcdOptions, generic.ResourceTransformers, generic.StorageObjectCountTracker),
 			MasterCount:          1,
 			ServiceResolver:      config.services,
-			AuthResolverWrapper:  bounding(webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, generic.LoopbackClientConfig, noop.NewTracerProvider())),
+			AuthResolverWrapper:  bounding(webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, generic.LoopbackClientConfig, noop.NewTracerProvider()), config.lines),
 		},
 	}).Complete()
 	// Upstream leaves /apis to the aggregator, which is not here.

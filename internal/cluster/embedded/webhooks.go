@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"sync"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
 
@@ -14,33 +16,64 @@ import (
 
 // bounding makes the API server read no more of the response of a webhook than package contract allows. By itself it reads everything,
 // which would take the memory of the process that it is in.
-func bounding(wrap webhook.AuthenticationInfoResolverWrapper) webhook.AuthenticationInfoResolverWrapper {
+func bounding(wrap webhook.AuthenticationInfoResolverWrapper, to *lines) webhook.AuthenticationInfoResolverWrapper {
 	return func(resolver webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
-		return boundedResolver{wrap(resolver)}
+		return wrap(boundedResolver{resolver, to})
 	}
 }
+
+// lines are what webhooks are called by.
+type lines struct {
+	mu  sync.Mutex
+	all map[http.RoundTripper]struct{}
+}
+
+// through returns a transport with bounds over one that is among the lines from now on.
+func (l *lines) through(next http.RoundTripper) http.RoundTripper {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all == nil {
+		l.all = map[http.RoundTripper]struct{}{}
+	}
+	l.all[next] = struct{}{}
+	return boundedTransport{wire.Punctual(next)}
+}
+
+// hangUp closes the idle connections.
+func (l *lines) hangUp() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range l.all {
+		utilnet.CloseIdleConnectionsFor(line)
+	}
+}
+
+// HangUp closes the idle connections to webhooks. One that stops waits for its clients to do so, over HTTP/2 for a second.
+func (c *Cluster) HangUp() { c.lines.hangUp() }
 
 // boundedResolver gives the clients of webhooks bounds.
 type boundedResolver struct {
 	webhook.AuthenticationInfoResolver
+
+	to *lines
 }
 
 // ClientConfigFor is for webhooks that have a URL.
 func (r boundedResolver) ClientConfigFor(hostPort string) (*rest.Config, error) {
-	return bounded(r.AuthenticationInfoResolver.ClientConfigFor(hostPort))
+	return r.bounded(r.AuthenticationInfoResolver.ClientConfigFor(hostPort))
 }
 
 // ClientConfigForService is for webhooks that have a service.
 func (r boundedResolver) ClientConfigForService(name, namespace string, port int) (*rest.Config, error) {
-	return bounded(r.AuthenticationInfoResolver.ClientConfigForService(name, namespace, port))
+	return r.bounded(r.AuthenticationInfoResolver.ClientConfigForService(name, namespace, port))
 }
 
-func bounded(config *rest.Config, err error) (*rest.Config, error) {
+func (r boundedResolver) bounded(config *rest.Config, err error) (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
 	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return boundedTransport{wire.Punctual(next)} })
+	config.Wrap(r.to.through)
 	return config, nil
 }
 
