@@ -2,7 +2,9 @@ package suites
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -97,6 +99,26 @@ func (o Objects) Apply(ctx context.Context, object *unstructured.Unstructured, m
 // Delete deletes an object.
 func (o Objects) Delete(ctx context.Context, name string) error {
 	return o.client.Delete(ctx, name, metav1.DeleteOptions{})
+}
+
+// Remove deletes an object, and reports whether finalizers keep it: then the answer is the object, which the clients hide.
+func (o Objects) Remove(ctx context.Context, name string) (kept bool, err error) {
+	answer, err := o.resource.env.do(ctx, http.MethodDelete, o.resource.Path(o.version, name), nil, http.Header{"Accept": {"application/json"}})
+	if err != nil {
+		return false, err
+	}
+	if answer.Status >= http.StatusMultipleChoices {
+		var failed apierrors.StatusError
+		if err = json.Unmarshal(answer.Body, &failed.ErrStatus); err != nil {
+			return false, fmt.Errorf("deleting %s: HTTP status %d: %s", name, answer.Status, answer.Body)
+		}
+		return false, &failed
+	}
+	var said metav1.TypeMeta
+	if err = json.Unmarshal(answer.Body, &said); err != nil {
+		return false, fmt.Errorf("deleting %s: %w", name, err)
+	}
+	return said != metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, nil
 }
 
 // DeleteAll deletes all objects by one request.

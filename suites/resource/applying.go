@@ -70,6 +70,7 @@ func (r *round) applied(ctx context.Context, version string, samples []*unstruct
 		delete(sample.Object, "status")
 		sample.SetName(sample.GetName() + suffix)
 		o := r.of(version, sample)
+		o.applied = true
 		r.removeAfter(o.name)
 		if err = r.apply(ctx, o, version, sample, first); err == nil {
 			r.wrote(applies, version, sample.Object)

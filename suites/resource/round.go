@@ -37,6 +37,7 @@ type chapter struct {
 	surviving map[corpus.Pair]map[string]bool         // see survivors
 	written   map[write]*corpus.Coverage              // see wrote
 	refusals  map[string]string                       // by version: what was wrong with a conversion of a generated object
+	proved    map[string]bool                         // see sound
 
 	// silent says why nothing more is asked: an API server waited in vain for the webhook, which may take half a minute each
 	// time, or the webhook answers nobody any more.
@@ -166,6 +167,7 @@ type object struct {
 	name     string
 	sent     *unstructured.Unstructured
 	expected map[string]any // what a read at the version has to have
+	applied  bool           // it was created by an apply
 }
 
 // samples returns objects to create at a version, as clients send them: the user's, or generated ones.
@@ -318,12 +320,10 @@ func (r *round) removeUnder(ctx SpecContext, storage, name string) {
 
 func (r *round) remove(ctx context.Context, version, name string) error {
 	objects := r.crd.At(version)
-	if left, err := objects.Get(ctx, name); err == nil && len(left.GetFinalizers()) > 0 {
-		if _, err = objects.MergePatch(ctx, name, `{"metadata":{"finalizers":null}}`); err != nil && !apierrors.IsNotFound(err) {
-			return err
-		}
+	kept, err := objects.Remove(ctx, name)
+	if kept {
+		_, err = objects.MergePatch(ctx, name, `{"metadata":{"finalizers":null}}`)
 	}
-	err := objects.Delete(ctx, name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
