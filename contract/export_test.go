@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"reflect"
 
+	kjson "sigs.k8s.io/json"
+
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -32,6 +34,20 @@ func ReadsAlike(raw []byte) bool {
 	scanned, ok := scanObject(raw)
 	decoded, err := decodeObject(raw)
 	return !ok || err == nil && decodable(raw) == nil && reflect.DeepEqual(scanned, decoded)
+}
+
+// ReadsMembersAlike is the same for the members of metadata.
+func ReadsMembersAlike(raw []byte) bool {
+	scanned, ok := scanMembers(raw)
+	var decoded map[string]json.RawMessage
+	err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &decoded)
+	return !ok || err == nil && reflect.DeepEqual(scanned, decoded)
+}
+
+// ScansMembers reports whether the members of metadata are read without decoding it.
+func ScansMembers(raw []byte) bool {
+	_, ok := scanMembers(raw)
+	return ok
 }
 
 // Knows reports whether all that is in a body is in the sample.

@@ -49,6 +49,10 @@ func decodeObject(raw []byte) (object, error) {
 
 // parseMetadata parses the metadata of an object.
 func (o *object) parseMetadata() {
+	if members, ok := scanMembers(o.Metadata); ok {
+		o.metadata = members
+		return
+	}
 	if kjson.UnmarshalCaseSensitivePreserveInts(o.Metadata, &o.metadata) != nil {
 		o.metadata = nil
 	}

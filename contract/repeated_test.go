@@ -505,9 +505,12 @@ func TestObjectsAreReadAlike(t *testing.T) {
 		for range random.IntN(3) {
 			body = mutated(random, body, bodies)
 		}
-		if !contract.ReadsAlike(body) {
+		if !contract.ReadsAlike(body) || !contract.ReadsMembersAlike(body) {
 			t.Fatalf("%q", body)
 		}
+	}
+	if !contract.ScansMembers([]byte(after0)) {
+		t.Error("what is usual is decoded")
 	}
 }
 

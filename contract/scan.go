@@ -333,6 +333,21 @@ func scanObject(raw []byte) (object, bool) {
 	return o, !s.bad && s.at == len(raw)
 }
 
+// scanMembers parses a JSON object as scanObject does: no name has escapes or is not ASCII, and none occurs twice.
+func scanMembers(raw []byte) (map[string]json.RawMessage, bool) {
+	s := scan{body: raw}
+	members := map[string]json.RawMessage{}
+	for more := s.begins('{', '}'); more; more = s.goesOn('}') {
+		name, from := string(s.name()), s.at
+		s.value()
+		if _, twice := members[name]; s.bad || twice || !plain(name) {
+			return nil, false
+		}
+		members[name] = raw[from:s.at:s.at]
+	}
+	return members, !s.bad && s.at == len(raw)
+}
+
 // spelled parses a string without escapes, and reports whether value is one.
 func spelled(into *string, value []byte) bool {
 	if len(value) < 2 || value[0] != '"' {

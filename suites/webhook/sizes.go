@@ -61,8 +61,7 @@ func annotated(object map[string]any) int {
 // are so many bytes now.
 func (p *prober) overflow(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string, now int) (sized, bool) {
 	schema := p.schemaOf(pair.From)
-	text := unpacked(mostStored)
-	probe := corpus.With(object, path, text[:probed])
+	probe := corpus.With(object, path, unpacked(probed))
 	if len(schema.Problems(probe.Object)) > 0 {
 		return sized{}, false
 	}
@@ -75,10 +74,10 @@ func (p *prober) overflow(ctx context.Context, pair corpus.Pair, object *unstruc
 	// Some more is tried than it takes, since text may be packed.
 	each := float64(annotated(o.object)-now) / float64(grown)
 	length := int(1.02*float64(mostAnnotations-now)/each) + probed
-	if int64(length) > schema.Room(path) || length > len(text) || size(object)+length > mostStored {
+	if int64(length) > schema.Room(path) || length > mostStored || size(object)+length > mostStored {
 		return sized{}, false
 	}
-	large := corpus.With(object, path, text[:length])
+	large := corpus.With(object, path, unpacked(length))
 	x := p.answers(ctx, pair, []*unstructured.Unstructured{large})[0]
 	if x.raw != nil || len(schema.Problems(large.Object)) > 0 {
 		return sized{}, false
@@ -95,7 +94,7 @@ type sized struct {
 	subject *unstructured.Unstructured
 }
 
-// unpacked is a text that does not get much smaller when it is compressed, the same one each time.
+// unpacked is a text that does not get much smaller when it is compressed. A longer one begins with a shorter one.
 func unpacked(length int) string {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // it is to be the same each time
