@@ -39,6 +39,11 @@ func (t *targeting) usual(n *node, w way) {
 	for _, part := range n.knownParts() {
 		t.add(rankEnum, "the part "+shown(part), w.fixing(n.path, part))
 	}
+	if known := t.g.knownAt(n); len(known) > 0 && n.isLeaf() {
+		if content := widened(known[0]); content != nil {
+			t.add(rankSpecial, "large numbers", w.fixing(n.path, content)).style = Integers
+		}
+	}
 	if n.nullable && n.path != "" {
 		t.add(rankSpecial, "null", w.fixing(n.path, nil)).style = Nulls
 	}

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+
+	"github.com/crdconform/crdconform/internal/fieldpath"
 )
 
 // TestFloor wants what programs take apart, take for granted or cut to be in some object, whatever the seed.
@@ -15,6 +18,7 @@ func TestFloor(t *testing.T) {
 		quantities: {type: object, additionalProperties: {x-kubernetes-int-or-string: true, pattern: '^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$'}}, at: {type: string, format: date-time},
 		contact: {type: string, pattern: '^[^<>]{1,40}$'}, author: {type: string, pattern: '^[^<>]{1,20} <[^@ ]+@[^>]+>$'},
 		users: {type: array, items: {type: object, required: [name], properties: {name: {type: string}, quota: {type: integer}, roles: {type: array, items: {type: string}}}}},
+		template: {type: object, x-kubernetes-preserve-unknown-fields: true, description: The template of the pods.},
 		limit: {type: integer, nullable: true}, maxUnavailable: {x-kubernetes-int-or-string: true}, part: {type: object, nullable: true, properties: {note: {type: string, nullable: true}}},
 		tolerations: {type: array, items: {type: object, properties: {key: {type: string}, operator: {type: string}, value: {type: string}, effect: {type: string}, tolerationSeconds: {type: integer}}}},
 		expressions: {type: array, items: {type: object, required: [key, operator], properties: {key: {type: string}, operator: {type: string}, values: {type: array, items: {type: string}}}}}`)))
@@ -51,6 +55,23 @@ func TestFloor(t *testing.T) {
 		is(path, "two  spaces")
 		is(path, "one\n---\ntwo")
 		is(path, "\ufeffmarked")
+		wanted[path+" has each control character, and ends with NUL"] = func(value any) bool {
+			text, _ := value.(string)
+			for r := range rune(0xa0) {
+				if unicode.IsControl(r) && !strings.ContainsRune(text[:max(len(text)-1, 0)], r) {
+					return false
+				}
+			}
+			return strings.HasSuffix(text, "\x00")
+		}
+	}
+	wanted["spec.template has a number that floating point cannot hold"] = func(value any) bool {
+		return (*node)(nil).anyBelow(fieldpath.Split("spec.tolerations[*].tolerationSeconds"), value, func(seconds any) bool { return seconds == int64(1<<53+1) })
+	}
+	wanted["spec.template has containers of each kind"] = func(value any) bool {
+		pod, _ := value.(map[string]any)
+		spec, _ := pod["spec"].(map[string]any)
+		return spec["containers"] != nil && spec["initContainers"] != nil
 	}
 	has := func(path, what string, keys ...string) {
 		wanted[path+" has "+what] = func(value any) bool {

@@ -3,6 +3,7 @@ package corpus
 import (
 	"maps"
 	"regexp"
+	"slices"
 
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 
@@ -38,6 +39,12 @@ func podTemplate() map[string]any {
 				"securityContext": map[string]any{}, "resources": map[string]any{"limits": map[string]any{"cpu": "500m", "memory": "128Mi"}},
 				"volumeMounts": []any{map[string]any{"name": "scratch", "mountPath": "/scratch"}},
 			}},
+			"initContainers": []any{map[string]any{
+				"name": "prepare", "image": "registry.example.com/prepare:1.2", "command": []any{"prepare"},
+				"volumeMounts": []any{map[string]any{"name": "scratch", "mountPath": "/scratch"}},
+			}},
+			"imagePullSecrets":              []any{map[string]any{"name": "registry"}},
+			"serviceAccountName":            "web",
 			"securityContext":               map[string]any{},
 			"affinity":                      map[string]any{"podAntiAffinity": map[string]any{}},
 			"nodeSelector":                  map[string]any{"kubernetes.io/os": "linux"},
@@ -98,6 +105,36 @@ func (g *Generator) knownAt(n *node) []map[string]any {
 		known = append(known, n.typical)
 	}
 	return known
+}
+
+// widened is content with integers that floating point cannot hold, where types of Kubernetes allow these. It is nil if there are no such
+// places.
+func widened(content map[string]any) map[string]any {
+	found := false
+	var visit func(key string, value any) any
+	visit = func(key string, value any) any {
+		switch value := value.(type) {
+		case map[string]any:
+			for name, inner := range value {
+				value[name] = visit(name, inner)
+			}
+		case []any:
+			for i := range value {
+				value[i] = visit(key, value[i])
+			}
+		case int64:
+			if slices.Contains(wideFields(), key) {
+				found = true
+				return int64(1<<53 + 1)
+			}
+		}
+		return value
+	}
+	content, _ = visit("", k8sruntime.DeepCopyJSON(content)).(map[string]any)
+	if !found {
+		return nil
+	}
+	return content
 }
 
 // hasTypically reports whether a path is in the content of a known type, at or below a place on the way.

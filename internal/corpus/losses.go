@@ -30,7 +30,8 @@ type Loss struct {
 	Added bool
 
 	// Empty says that the value was 0, "0s", false, "", a label selector without requirements, or {} where the schema does not say what
-	// is there, and is absent now, and that no other default takes its place. Encoders drop those that leave out what is empty.
+	// is there, and is absent now, and that no other default takes its place. Encoders drop those that leave out what is empty. A 0 that
+	// Kubernetes' own types distinguish from nothing is not Empty.
 	Empty bool
 
 	// Default is the default that takes the place of a value that is absent now and means something else, or that one that was added
@@ -253,6 +254,10 @@ func compareFields(n *node, path string, before, after map[string]any) []Loss {
 			lost = append(lost, Loss{Path: fieldpath.Child(path, key), Before: value}) // whatever is in it
 			continue
 		}
+		if other == nil && n.tells(key, value) {
+			lost = append(lost, Loss{Path: fieldpath.Child(path, key), Before: value})
+			continue
+		}
 		inner := compare(field, fieldpath.Child(path, key), value, other)
 		if (!found && value != nil && n.isMap() || other == nil && field.isMarked(value)) && !slices.ContainsFunc(inner, func(l Loss) bool { return !l.Empty }) {
 			inner = []Loss{{Path: fieldpath.Child(path, key), Before: value}} // whatever the value, the key says something
@@ -284,6 +289,19 @@ func (n *node) isUndescribed() bool { return n != nil && n.beyond == n }
 // nothing.
 func (n *node) isSelector() bool {
 	return n != nil && len(n.properties) == 2 && n.byName["matchLabels"] != nil && n.byName["matchExpressions"] != nil
+}
+
+// tells reports whether a field is one of a type of Kubernetes in which 0 or false is not the same as nothing.
+func (n *node) tells(key string, value any) bool {
+	if n == nil || !IsZero(value) {
+		return false
+	}
+	for fields, names := range tellingZeros() {
+		if slices.Contains(names, key) && !slices.ContainsFunc(strings.Fields(fields), func(name string) bool { return n.byName[name] == nil }) {
+			return true
+		}
+	}
+	return false
 }
 
 func isEmptyMap(value any) bool {

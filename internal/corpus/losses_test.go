@@ -44,7 +44,8 @@ const comparedSchema = `{type: object, properties: {status: {type: object}, spec
 	issuer: {type: object, oneOf: [{required: [ca]}, {required: [acme]}], properties: {ca: {type: object, properties: {secret: {type: string}}}, acme: {type: object, properties: {url: {type: string}}}, options: {type: object, properties: {a: {type: string}}}}},
 	volume: {type: object, properties: {size: {type: string, pattern: '^[1-9][0-9]{0,3}(Gi?|Ti?)$'}, code: {type: string, pattern: '^[0-9]+[A-Z]+$'}, emptyDir: {type: object, properties: {medium: {type: string}}}}},
 	map: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name, kind], items: {type: object, required: [name], properties: {name: {type: string}, kind: {type: string, default: A}, value: {type: integer}}}},
-	lit: {type: boolean, default: true}, dark: {type: boolean, default: false}, level: {type: integer, nullable: true, default: 3}, words: {type: array, default: [a], items: {type: string}}, free: {type: object, additionalProperties: {type: string}}}}}}`
+	lit: {type: boolean, default: true}, dark: {type: boolean, default: false}, level: {type: integer, nullable: true, default: 3}, words: {type: array, default: [a], items: {type: string}}, free: {type: object, additionalProperties: {type: string}},
+	toleration: {type: object, properties: {key: {type: string}, operator: {type: string}, value: {type: string}, effect: {type: string}, tolerationSeconds: {type: integer}}}}}}}`
 
 func TestLosses(t *testing.T) {
 	t.Parallel()
@@ -84,6 +85,8 @@ func TestLosses(t *testing.T) {
 		{`{"a":"0s"}`, `{}`, `a: expected "0s", got nothing (empty)`, `a: expected "0s", got nothing (empty)`},
 		{`{"spec":{"selector":{}}}`, `{"spec":{}}`, "", `spec.selector: expected {}, got nothing (an empty selector selects everything, a missing one nothing) (empty)`},
 		{`{"spec":{}}`, `{"spec":{"selector":{}}}`, "", ""},
+		{`{"spec":{"toleration":{"value":"","tolerationSeconds":0}}}`, `{"spec":{"toleration":{}}}`, `spec.toleration.tolerationSeconds: expected 0, got nothing (empty); spec.toleration.value: expected "", got nothing (empty)`, `spec.toleration.tolerationSeconds: expected 0, got nothing; spec.toleration.value: expected "", got nothing (empty)`},
+		{`{"spec":{"toleration":{"tolerationSeconds":0}}}`, `{"spec":{}}`, `spec.toleration.tolerationSeconds: expected 0, got nothing (empty)`, `spec.toleration.tolerationSeconds: expected 0, got nothing`},
 		{`{"spec":{"mode":{"pass":{}}}}`, `{"spec":{"mode":{}}}`, "", `spec.mode.pass: expected {}, got nothing`},
 		{`{"spec":{"mode":{"pass":{}}}}`, `{"spec":{}}`, "", `spec.mode.pass: expected {}, got nothing`},
 		{`{"spec":{"mode":{}}}`, `{"spec":{"mode":{"pass":{}}}}`, "", ""},

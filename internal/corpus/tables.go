@@ -1,6 +1,9 @@
 package corpus
 
-import "unicode/utf8"
+import (
+	"unicode"
+	"unicode/utf8"
+)
 
 // words returns words for names and texts.
 func words() []string {
@@ -85,18 +88,29 @@ func separators() []string {
 
 // telling are texts that do not survive in programs which take text apart and put it together again in another way: words for a shell,
 // percent-encoding, addresses and images with more colons than one, several spaces, what YAML reads as another type or as the end of a
-// document, a byte order mark, and each separator at the beginning, twice in the middle and at the end.
+// document, a byte order mark, each control character, and each separator at the beginning, twice in the middle and at the end.
 func telling() []string {
 	all := []string{
 		`one 'two three' "four five" six\ seven`, "a%2Fb%20c%25d+e%26f", "https://me%40here:p%3Aw@[2001:db8::17]:8443/a%2Fb%20c//d/?q=1%262+3&r=%25#x/y",
 		"2001:db8::17", "[2001:db8::17]:8443", "example.com:443", "http://example.com:80/", "registry.example.com:5000/team/app:latest",
-		"Video Core Team <a@b>", "two  spaces", "~", "0x10", "1e3", "one\n---\ntwo", "\ufeffmarked",
+		"Video Core Team <a@b>", "two  spaces", "~", "0x10", "1e3", "one\n---\ntwo", "\ufeffmarked", controls(),
 	}
 	all = append(all, plainWords()...)
 	for _, one := range separators() {
 		all = append(all, one+"a"+one+one+"b"+one)
 	}
 	return all
+}
+
+// controls has each control character between others, and NUL, at which programs in C end, at its ends as well. API servers allow them all.
+func controls() string {
+	text := []rune{0}
+	for r := range rune(0xa0) {
+		if unicode.IsControl(r) {
+			text = append(text, 'a', r)
+		}
+	}
+	return string(append(text, 'a', 0))
 }
 
 // wellKnown are the values that a field of some name often has, which programs take for granted and leave out. The names are in lower case,
@@ -125,6 +139,19 @@ func knownParts() map[string][]map[string]any {
 		},
 	}
 }
+
+// tellingZeros are fields of types of Kubernetes in which 0 or false is not the same as nothing, by the fields that tell the types. Kubernetes has
+// pointers there, so that no encoder leaves them out.
+func tellingZeros() map[string][]string {
+	return map[string][]string{
+		"effect key operator tolerationSeconds value":      {"tolerationSeconds"},
+		"containers terminationGracePeriodSeconds volumes": {"automountServiceAccountToken", "enableServiceLinks", "terminationGracePeriodSeconds"},
+		"runAsGroup runAsNonRoot runAsUser":                {"allowPrivilegeEscalation", "fsGroup", "runAsGroup", "runAsUser"},
+	}
+}
+
+// wideFields are fields of types of Kubernetes that hold any integer of 64 bits which is not negative.
+func wideFields() []string { return []string{"terminationGracePeriodSeconds", "tolerationSeconds"} }
 
 // spoilable returns a string of at most so many characters with much of what programs spoil, the most common first.
 func spoilable(most int64) string {

@@ -112,6 +112,7 @@ spec:
                   limit: {type: integer, nullable: true}
                   note: {type: string, nullable: true}
                   quota: {type: object, nullable: true, properties: {limit: {type: integer}}}
+              podTemplate: {type: object, x-kubernetes-preserve-unknown-fields: true, description: The template of the pods.}
               files: {type: object, additionalProperties: {type: string}}
               nodes: {type: array, items: {type: object, properties: {requests: {type: object, additionalProperties: {x-kubernetes-int-or-string: true, pattern: '^[0-9]+(\.[0-9]+)?(m|[KMGT]i?)?$'}}, since: {type: string, format: date-time}, contact: {type: string, pattern: '^[^<>]{1,40}$'}}}}
               kept: {type: object, properties: {text: {type: string}}}
@@ -352,6 +353,18 @@ func kindsOfBugs() map[string]func(from, to string, object map[string]any) {
 				delete(fields, "tolerationSeconds")
 			}
 		})),
+		"the init containers of a template are dropped": forth(without("initContainers", func(any) bool { return true })),
+		"numbers of a template become floating point": forth(inSpec(func(key string, value any) (any, bool) {
+			number, is := value.(json.Number)
+			if !is || key != "tolerationSeconds" && key != "terminationGracePeriodSeconds" {
+				return value, true
+			}
+			float, _ := number.Float64()
+			return json.Number(strconv.FormatFloat(float, 'f', -1, 64)), true
+		})),
+		"NUL is dropped":                forth(texts(func(s string) string { return strings.ReplaceAll(s, "\x00", "") })),
+		"text ends at NUL":              forth(texts(func(s string) string { begin, _, _ := strings.Cut(s, "\x00"); return begin })),
+		"escape characters are dropped": forth(texts(func(s string) string { return strings.ReplaceAll(s, "\x1b", "") })),
 		"Canary with High becomes Low": forth(parts(func(fields map[string]any) {
 			if fields["mode"] == "Canary" && fields["level"] == "High" {
 				fields["level"] = "Low"
@@ -602,7 +615,7 @@ func lacking(t *testing.T, file string) string {
 func aboutValues(t *testing.T, subject *suites.Subject, seed int64, all bool, enough func(suites.Result) bool) []suites.Result {
 	t.Helper()
 	telling := []requirement.ID{
-		requirement.WebhookConversionRoundTrip, requirement.WebhookConversionStrings, requirement.WebhookConversionNulls, requirement.WebhookMetadataUnchanged,
+		requirement.WebhookConversionRoundTrip, requirement.WebhookConversionStrings, requirement.WebhookConversionNulls, requirement.WebhookConversionIntegers, requirement.WebhookMetadataUnchanged,
 	}
 	env := spectest.Env(t, suites.Options{Subject: subject, Seed: seed, Enough: enough, Select: func(id requirement.ID) bool {
 		isSlow := id == requirement.WebhookConversionGrowth || id == requirement.WebhookConversionHuge || id == requirement.WebhookConversionPure
