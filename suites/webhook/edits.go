@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -66,9 +65,9 @@ func (p *prober) edits() property {
 			most = math.MaxInt // what was found in it must be found again
 		}
 		samples := len(p.env.Subject.Corpus.Objects(pair.From)) // which come first, and take no place away from what was generated
-		triedLate := map[string]int{}
-		triedOf := map[[2]bool]map[string]int{} // of samples and others, with notes and without
-		var changes, removals, settings, late []edit
+		triedOf := map[[2]bool]map[string]int{}                 // of samples and others, with notes and without
+		var changes, removals, settings, firsts []edit
+		home := p.homeEdits(ctx, pair.From)
 		trips := p.roundTrip(ctx, pair, objects)
 		for i, t := range trips {
 			if t.there.object == nil || p.spent() {
@@ -76,7 +75,7 @@ func (p *prober) edits() property {
 			}
 			converted := corpus.Restored(objects[i], t.there.object)
 			if t.back.object != nil && annotated(t.back.object) > annotated(objects[i].Object) { // what was kept is there still, and may be stale
-				late = append(late, p.lateRemovals(pair, i, corpus.Restored(objects[i], t.back.object), triedLate)...)
+				p.addHome(home, pair, i, corpus.Restored(objects[i], t.back.object))
 			}
 			beside := ""
 			noted, nth := len(converted.GetAnnotations()) > len(objects[i].GetAnnotations()), i
@@ -101,6 +100,9 @@ func (p *prober) edits() property {
 			if some > 0 && noted { // what is set can only be dropped because of notes
 				settings = append(settings, p.settings(pair.To, i, converted, others, some, tried)...)
 			}
+			if noted {
+				firsts = append(firsts, p.itemRemovals(pair.To, i, converted, tried)...)
+			}
 			if nth >= editedObjects {
 				if beside = company(objects[i]); beside == "" {
 					continue
@@ -112,7 +114,7 @@ func (p *prober) edits() property {
 		}
 		written := p.roundTrip(ctx, reverse(pair), objectsOf(changes))
 		return slices.Concat(p.undone(ctx, pair, objects, trips, changes, written), p.forgotten(ctx, pair, objects, trips, changes, written),
-			p.returned(ctx, pair, objects, removals), p.returned(ctx, reverse(pair), objects, late), p.dropped(ctx, pair, objects, settings))
+			p.returned(ctx, pair, objects, removals), p.atHome(ctx, pair, objects, home), p.dropped(ctx, pair, objects, settings), p.astray(ctx, pair, objects, trips, firsts))
 	}}
 }
 
@@ -334,28 +336,6 @@ func changed(schema *corpus.Schema, object *unstructured.Unstructured, others []
 		}
 	}
 	return nil
-}
-
-// lateRemovals returns edits of an object that remove one leaf, or the field around it that the other version of a pair lacks. Each place is
-// removed once.
-func (p *prober) lateRemovals(pair corpus.Pair, origin int, object *unstructured.Unstructured, tried map[string]int) []edit {
-	var edits []edit
-	schema, other := p.schemaOf(pair.From), p.schemaOf(pair.To)
-	for _, path := range corpus.Leaves(object) {
-		path = cmp.Or(other.Lacks(path), path)
-		place := schema.Place(path)
-		if tried[place] >= editTries {
-			continue
-		}
-		tried[place]++
-		variant := corpus.Without(object, path)
-		schema.Prepare(variant.Object)
-		if _, isDefault := corpus.Value(variant.Object, path); !isDefault && len(schema.Problems(variant.Object)) == 0 {
-			tried[place] = editTries
-			edits = append(edits, p.edited(pair.From, object, variant, origin, path))
-		}
-	}
-	return edits
 }
 
 // removals returns edits of an object that remove one leaf that API servers give no default. Each place is removed once, and once beside
