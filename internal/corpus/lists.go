@@ -30,7 +30,7 @@ func (m *maker) list(n *node) []any {
 	if n.items == nil || m.g.places[n.items.id].broken {
 		return made
 	}
-	count, grown, used := m.count(n.minItems, n.maxItems), m.grows(), 0
+	count, grown, used := m.count(n.minItems, n.maxItems), m.grows(n), 0
 	switch {
 	case m.single.isMany(n):
 		count = int(min(m.many(), n.maxItems))
@@ -46,7 +46,7 @@ func (m *maker) list(n *node) []any {
 			break
 		}
 		item := m.itemOf(n, len(made)).within(n.items, n.maxItems)
-		if distinct && m.single.isMany(n) {
+		if distinct && (m.single.isMany(n) || m.growing[n.id]) {
 			item = n.numbered(item, len(made))
 		}
 		if distinct {

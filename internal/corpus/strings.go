@@ -72,7 +72,12 @@ func (m *maker) text(n *node) string {
 		return one(m, fitting)
 	}
 	if !n.isFree() {
-		if m.style == Huge && m.share > 0 {
+		if m.growing[n.id] {
+			if long := n.longest(m.g.words, p.pool); long != "" {
+				return long
+			}
+		}
+		if m.grows(n) {
 			return slices.MaxFunc(p.pool, func(a, b string) int { return len(a) - len(b) })
 		}
 		return one(m, p.pool)
@@ -88,7 +93,7 @@ func (m *maker) text(n *node) string {
 	switch {
 	case m.style == Text && p.level == 0:
 		return m.strange(n.minLength, n.maxLength)
-	case m.style == Huge && m.share > 0 && p.level == 0:
+	case m.grows(n) && p.level == 0:
 		return m.long(n, m.share)
 	}
 	return m.word(n.minLength, n.maxLength)

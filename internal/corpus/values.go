@@ -13,14 +13,15 @@ type maker struct {
 	g       *Generator
 	rng     *rand.Rand
 	style   Style
-	sparse  bool // hardly anything that is optional
-	minimal bool // nothing that is optional
-	full    bool // everything that is optional
-	mixed   bool // of the style Zeros, or as in Plain: each value by chance, lists and objects mostly as in Plain
-	share   int  // bytes for each place that can grow, in the style Huge
-	doubt   bool // what was made may be invalid
-	single  *way // what the object is about, if that is one field
-	solving int  // how many rules are being solved, one around the other
+	sparse  bool         // hardly anything that is optional
+	minimal bool         // nothing that is optional
+	full    bool         // everything that is optional
+	mixed   bool         // of the style Zeros, or as in Plain: each value by chance, lists and objects mostly as in Plain
+	share   int          // bytes for each place that can grow, in the style Huge
+	growing map[int]bool // the IDs of the nodes that can; nil for all
+	doubt   bool         // what was made may be invalid
+	single  *way         // what the object is about, if that is one field
+	solving int          // how many rules are being solved, one around the other
 }
 
 // chance is true in so many of 100 cases.
@@ -99,7 +100,7 @@ func (m *maker) raw(n *node) any {
 	if known := m.undescribed(n); known != nil {
 		return known
 	}
-	return m.anything()
+	return m.anything(n)
 }
 
 // nullable is in how many of 100 cases there is null: less often where it hides something.
@@ -209,7 +210,7 @@ func (m *maker) object(n *node) map[string]any {
 		if known := m.undescribed(n); known != nil {
 			maps.Copy(made, known)
 		} else {
-			made["unstructured"] = m.anything()
+			made["unstructured"] = m.anything(n)
 		}
 	}
 	m.atLeast(n, made)
@@ -333,7 +334,7 @@ func (m *maker) fillMap(n *node, made map[string]any) {
 	case count == 0 && m.mustHave(n.entries):
 		count = 1
 	}
-	grown, used := m.grows(), 0
+	grown, used := m.grows(n), 0
 	for tries := 0; tries < 3*count+20; tries++ {
 		if enough := len(made) >= count && (!grown || used >= m.share); enough || int64(len(made)) >= n.maxFields || len(made) > mostItems {
 			return
@@ -363,22 +364,24 @@ func (m *maker) key(n *node, i int) string {
 	return key
 }
 
-// grows reports whether lists and maps grow to their share.
-func (m *maker) grows() bool { return m.style == Huge && m.share > 0 }
+// grows reports whether a value grows to its share.
+func (m *maker) grows(n *node) bool {
+	return m.style == Huge && m.share > 0 && (m.growing == nil || m.growing[n.id])
+}
 
 // within makes the items of what grows. Each grows to a part of the share, or the first would take all, unless few are allowed.
 func (m *maker) within(n *node, most int64) any {
 	const few, parts = 16, 100
 	share := m.share
 	if most > few {
-		m.share /= parts
+		m.share /= int(min(most, parts))
 	}
 	defer func() { m.share = share }()
 	return m.value(n)
 }
 
 // anything makes JSON for where the schema does not say what there is.
-func (m *maker) anything() any {
+func (m *maker) anything(n *node) any {
 	made := map[string]any{"text": one(m, m.g.words), "count": int64(1 + m.rng.IntN(99)), "list": []any{"a", int64(2), true}, "nested": map[string]any{"key": one(m, m.g.words)}}
 	switch m.style {
 	case Text:
@@ -391,7 +394,7 @@ func (m *maker) anything() any {
 	case Nulls:
 		made["nothing"] = nil
 	case Huge:
-		if m.share > 0 {
+		if m.grows(n) {
 			made["text"] = strings.Repeat("unstructured text ", 1+m.share/18)
 		}
 	case Plain, Large:

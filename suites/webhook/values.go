@@ -13,24 +13,26 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
 
 // stylish is how many objects of a style other than plain are tried for each version.
 const stylish = 30
 
-// comesBack is about everything that objects have. Those with something large in them are tried once, here, since each specs' requests
-// would take long.
+// comesBack is about everything that objects have. Those with something large in them, and with much that a webhook keeps in annotations, are
+// tried once, here, since each specs' requests would take long.
 func (p *prober) comesBack(ctx SpecContext) {
 	p.sound(ctx)
 	p.came = 0
 	what := p.kept(p.each)
 	all, _ := p.against(ctx, what)
+	made := map[string]*unstructured.Unstructured{} // by version; large ones take long to make
 	for _, pair := range p.pairs(ctx) {
 		if p.spent() {
 			break
 		}
-		objects := p.singles(ctx, pair.From, corpus.Large)
+		objects := slices.Concat(p.singles(ctx, pair.From, corpus.Large), p.laden(ctx, pair, made))
 		for _, f := range what.check(ctx, pair, objects) {
 			if !slices.ContainsFunc(all, func(known found) bool { return known.place() == f.place() }) {
 				all = append(all, p.newFound(f, pair, objects[f.object]))
@@ -39,6 +41,31 @@ func (p *prober) comesBack(ctx SpecContext) {
 	}
 	p.env.Tried(p.came)
 	p.report(ctx, what, all)
+}
+
+// laden returns an object that has much of what some other version has no field for, if the webhook keeps anything in annotations on the way to
+// the second version of a pair.
+func (p *prober) laden(ctx context.Context, pair corpus.Pair, made map[string]*unstructured.Unstructured) []*unstructured.Unstructured {
+	if !p.generates() {
+		return nil
+	}
+	objects := p.each(ctx, pair.From)
+	for i, o := range p.forth(ctx, pair, objects) {
+		if o.object == nil || annotated(o.object) <= annotated(objects[i].Object) {
+			continue
+		}
+		if _, known := made[pair.From]; !known {
+			one := p.pool(ctx, pair.From)
+			generated := p.env.Spending(suites.SpentGenerating)
+			made[pair.From] = one.generator.Laden()
+			generated()
+		}
+		if object := made[pair.From]; object != nil {
+			return []*unstructured.Unstructured{object}
+		}
+		return nil
+	}
+	return nil
 }
 
 func (p *prober) strings(ctx SpecContext) {
