@@ -243,10 +243,7 @@ func (j *judge) storedVersions() {
 		}
 	}
 	reason := "status.storedVersions is " + strings.Join(j.Status.StoredVersions, ", ")
-	mend := fmt.Sprintf("crdconform storage migrate %s %s", j.Name, j.flags)
-	if cause := j.down(); cause != "" {
-		mend = fmt.Sprintf("see to %s first: without the webhook, nothing can be migrated", cause)
-	}
+	mend := j.migrate()
 	switch {
 	case j.Storage == nil:
 		j.unseen(id, reason+", and its objects could not be looked at: "+cmp.Or(j.Unstored, "it is being deleted"))
@@ -259,6 +256,14 @@ func (j *judge) storedVersions() {
 		reason += fmt.Sprintf(": at which versions %s stored is not known", visible.Count(j.Storage.Unknown, "object is", "objects are"))
 	}
 	j.violates(id, "", "status.storedVersions", reason, mend)
+}
+
+// migrate says how objects get to the storage version, which they cannot while nothing converts them.
+func (j *judge) migrate() string {
+	if cause := j.down(); cause != "" {
+		return fmt.Sprintf("see to %s first: without the webhook, nothing can be migrated", cause)
+	}
+	return fmt.Sprintf("crdconform storage migrate %s %s", j.Name, j.flags)
 }
 
 func (j *judge) readable() {
@@ -283,7 +288,7 @@ func (j *judge) readable() {
 	}
 	switch {
 	case len(wrong) > 0:
-		j.violates(id, "", "spec.versions", strings.Join(wrong, "; "), fmt.Sprintf("put the version back with served: false if objects are stored at it, and then crdconform storage migrate %s %s", j.Name, j.flags))
+		j.violates(id, "", "spec.versions", strings.Join(wrong, "; "), "put the version back with served: false if objects are stored at it, and then "+j.migrate())
 	case j.Storage == nil && j.Unsampled != "":
 		j.spared(id, "its objects were not looked at: "+j.Unsampled)
 	default:

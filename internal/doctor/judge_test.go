@@ -353,6 +353,27 @@ func findingsText(all map[requirement.ID]reports.Result) string {
 	return b.String()
 }
 
+// TestNothingIsMigratedWithoutTheWebhook advises a migration only where something converts.
+func TestNothingIsMigratedWithoutTheWebhook(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []bool{false, true} {
+		p := healthy(t)
+		p.storing(0, &storage.Version{Name: "v1", Defined: true, Storage: true}, &storage.Version{Name: "v1beta1", Defined: true, Stored: 7}, &storage.Version{Name: "v1alpha1", ManagedFields: 2})
+		if gone {
+			plantings["the namespace is gone"].plant(t, p)
+		}
+		advised := 0
+		for _, f := range Judge(&Cluster{Definitions: []*Definition{p.Definition}}, p.now, "") {
+			if strings.Contains(f.Reason, "crdconform storage migrate") {
+				advised++
+			}
+		}
+		if want := map[bool]int{false: 2, true: 0}[gone]; advised != want {
+			t.Errorf("the namespace is gone: %t: %d findings advise a migration, want %d", gone, advised, want)
+		}
+	}
+}
+
 // TestRightsThatAreMissing wants the verdict to be that nothing is known.
 func TestRightsThatAreMissing(t *testing.T) {
 	t.Parallel()
