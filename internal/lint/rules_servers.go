@@ -10,6 +10,7 @@ const (
 	ListTypeDiffers    RuleID = "list-type-differs"
 	DefaultAtOne       RuleID = "default-at-one-version"
 	PreserveLeft       RuleID = "preserve-unknown-fields-left"
+	FieldOmitted       RuleID = "field-left-out"
 )
 
 func serverRules() []Rule {
@@ -61,6 +62,12 @@ func serverRules() []Rule {
 			Summary: "The old definition has preserveUnknownFields: true, and the new one does not say false.",
 			Why:     "An update without the field leaves it as it is: API servers then reject webhooks and defaults, and nothing is pruned.",
 			Help:    "Write preserveUnknownFields: false.",
+		},
+		{
+			ID: FieldOmitted, Level: Note,
+			Summary: "API servers leave out a field that the file has.",
+			Why:     "A definition with deprecated: false or an empty list is stored without it, so GitOps tools show a difference for ever.",
+			Help:    "Leave the field out of the file.",
 		},
 	}
 }

@@ -54,6 +54,10 @@ func serverTests() map[RuleID][]ruleTest {
 			found: edits{replicas, "              replicas: {type: integer, default: 2}\n          status"}, line: "replicas:", says: "default at v1beta1, but none at v1: spec.replicas",
 			absent: edits{replicas, "              replicas: {type: integer, default: 0}\n          status"},
 		}},
+		FieldOmitted: {
+			{found: edits{"storage: false", "storage: false\n    deprecated: false"}, line: "deprecated", says: "leave out spec.versions[0].deprecated, so tools", absent: edits{"storage: false", "storage: false\n    deprecated: true\n    deprecationWarning: " + "example.com/v1beta1 Widget is deprecated; use example.com/v1 Widget"}},
+			{found: edits{"kind: Widget\n", "kind: Widget\n    shortNames: []\n", size, size + "              l: {type: string, nullable: false}\n"}, line: "shortNames", says: "spec.names.shortNames, spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.l.nullable", absent: append(there("l: {type: string, nullable: true, default: ''}"), "  scope:", "  preserveUnknownFields: false\n  scope:", "spec:\n", "status: {storedVersions: [], acceptedNames: {kind: \"\", plural: \"\"}, conditions: []}\nspec:\n")},
+		},
 		PreserveLeft: {{
 			found: none, line: "spec:", says: "write preserveUnknownFields: false",
 			absent: edits{"  scope:", "  preserveUnknownFields: false\n  scope:"}, old: edits{"  scope:", "  preserveUnknownFields: true\n  scope:"},
