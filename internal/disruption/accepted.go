@@ -30,6 +30,9 @@ const (
 
 	// keptPatience is how long a request may be under way on a connection that a program keeps after SIGTERM.
 	keptPatience = 5 * time.Second
+
+	// readyPatience is how long a replica that listens may take until it has converted an object.
+	readyPatience = 3 * time.Second
 )
 
 // accepted is a connection to a replica, with a request to convert an object of which the replica has read some.
@@ -46,21 +49,15 @@ func (st *stage) accept(ctx context.Context) ([]accepted, error) {
 	if err != nil {
 		return nil, err
 	}
-	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json\r\nContent-Length: %d\r\n\r\n%s",
-		st.Path, st.serverName(), len(body), body)
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(st.hook.authority())
-	dialer := tls.Dialer{Config: &tls.Config{RootCAs: roots, ServerName: st.serverName(), NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}}
 	var all []accepted
 	for n := range acceptedRequests + 1 {
-		connection, err := dialer.DialContext(ctx, "tcp", st.hook.address())
+		a, err := st.connection(ctx, st.hook.address(), body)
 		if err != nil {
 			return all, err
 		}
-		a := accepted{connection: connection, request: request}
 		if n < acceptedRequests {
-			a.sent = len(request) - len(body)/2
-			_, err = connection.Write(request[:a.sent])
+			a.sent = len(a.request) - len(body)/2
+			_, err = a.connection.Write(a.request[:a.sent])
 		} else {
 			err = a.finish(terminationGrace)
 		}
@@ -71,6 +68,45 @@ func (st *stage) accept(ctx context.Context) ([]accepted, error) {
 	}
 	return all, pause.For(ctx, acceptance)
 }
+
+// connection is one to a replica, on which a request with a body is to be sent.
+func (st *stage) connection(ctx context.Context, address string, body []byte) (accepted, error) {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(st.hook.authority())
+	dialer := tls.Dialer{Config: &tls.Config{RootCAs: roots, ServerName: st.serverName(), NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}}
+	connection, err := dialer.DialContext(ctx, "tcp", address)
+	return accepted{connection: connection, request: fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		st.Path, st.serverName(), len(body), body)}, err
+}
+
+// greeted asks a replica that has shaken hands to convert an object, as API servers do from then on if that is how its readiness is probed.
+func (st *stage) greeted(ctx context.Context, r *replica) error {
+	if silent := r.process.Silent; silent > readyPatience {
+		st.violates("a replica accepted connections %s before it shook hands on them; a probe of its port takes it for ready then: listen when it can convert", silent.Round(100*time.Millisecond))
+		return nil
+	}
+	body, err := st.review(ctx)
+	if err != nil {
+		return err
+	}
+	a, err := st.connection(ctx, r.address, body)
+	if err == nil {
+		err = a.finish(readyPatience)
+		a.connection.Close() // it may be closed already
+	}
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		st.violates("a replica that listened did not convert an object within %s, and got requests meanwhile; %s", readyPatience, listenLater)
+	case err != nil:
+		st.violates("a replica that listened failed to convert an object (%v), and so it did with the requests that it got; %s", err, listenLater)
+	}
+	return nil
+}
+
+// listenLater is what to do about a replica that is taken for ready before it is.
+const listenLater = "have it listen when it can convert, or its readiness probe fail until then"
 
 // review is a request of a ConversionReview, for an object as it is.
 func (st *stage) review(ctx context.Context) ([]byte, error) {

@@ -52,6 +52,7 @@ type crew struct {
 	*fleet.Clients
 
 	record   *record.Recorder
+	looks    looks
 	versions []string
 	storage  string // version at which no conversion is needed, and nothing else that fails; empty for none
 	things   []thing
@@ -168,7 +169,7 @@ func (c *client) operation(ctx context.Context, kind history.Kind, t thing, valu
 		if err != nil {
 			o.Error, o.Text, o.Outcome = record.Other, err.Error(), fleet.Outcome(kind, err)
 		} else {
-			o.Seen, o.Digest = &s.state, s.digest
+			o.Seen, o.Digest, o.Differs = &s.state, s.digest, c.looks.differs(c.version, s)
 		}
 	}
 	if got.error == record.Canceled && kind == history.Read {
@@ -279,5 +280,8 @@ func (c *client) items(o *record.Operation, body []byte) (string, error) {
 
 func (c *client) sight(raw []byte) (record.Sight, error) {
 	s, err := sees(c.Clients, raw)
-	return record.Sight{Object: s.key, Digest: s.digest}, err
+	if err != nil {
+		return record.Sight{}, err
+	}
+	return record.Sight{Object: s.key, Digest: s.digest, Differs: c.looks.differs(c.version, s)}, nil
 }

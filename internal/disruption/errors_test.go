@@ -2,13 +2,40 @@ package disruption
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/fleet"
 	"github.com/crdconform/crdconform/internal/kube"
 )
+
+// TestLooks names the fields in which an object differs from how it was seen first, and not their values.
+func TestLooks(t *testing.T) {
+	t.Parallel()
+	clients := &fleet.Clients{}
+	var l looks
+	for _, c := range []struct {
+		version, spec string
+		want          []string
+	}{
+		{"v1", `{"a": 1, "b": 2}`, nil},
+		{"v1beta1", `{"a": 1}`, nil},
+		{"v1", `{"a": 1, "b": 2}`, nil},
+		{"v1", `{"a": 3, "c": 2}`, []string{"spec.a is another one", "spec.b is gone", "spec.c is new"}},
+		{"v1beta1", `{"a": 1}`, nil},
+	} {
+		s, err := sees(clients, []byte(`{"metadata": {"name": "one", "resourceVersion": "`+c.version+`"}, "spec": `+c.spec+`}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := l.differs(c.version, s); !slices.Equal(got, c.want) {
+			t.Errorf("%s at %s: got %q, want %q", c.spec, c.version, got, c.want)
+		}
+	}
+}
 
 // TestRefusalKind distinguishes what happened on the way to a webhook from what the webhook says, whatever that quotes.
 func TestRefusalKind(t *testing.T) {

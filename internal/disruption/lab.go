@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/cluster/kubeconfig"
+	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/fleet"
 	"github.com/crdconform/crdconform/internal/history"
 	"github.com/crdconform/crdconform/internal/kube"
@@ -201,10 +203,14 @@ func (l *lab) seed(ctx context.Context) error {
 			if refused = l.try(ctx, sample, t); refused != nil {
 				continue
 			}
-			templates = append(templates, sample)
+			templates = append(templates, l.survivor(ctx, sample, t))
 		}
 		if len(templates) == 0 {
-			return fmt.Errorf("none of the %d samples at %s can be created and read at every version: %w", len(l.Samples[version]), version, errors.Join(refused, context.Cause(ctx)))
+			err := fmt.Errorf("none of the %d samples at %s can be created and read at every version: %w", len(l.Samples[version]), version, errors.Join(refused, context.Cause(ctx)))
+			if answered(refused).error == record.Answer { // what is made up may mean nothing to it
+				return err
+			}
+			return undisturbed(err)
 		}
 		for i := range max(2, l.Objects/len(l.versions)) {
 			t := thing{name: fmt.Sprintf("crdconform-%d-%d", v, i), version: version, fixed: i%2 == 1}
@@ -247,7 +253,7 @@ func (l *lab) create(ctx context.Context, sample *unstructured.Unstructured, t t
 	}
 	for i, q := range asks {
 		_, err := l.clients.Do(ctx, q)
-		if err == nil {
+		if err == nil || i == 0 && answered(err).error == record.There { // it was created before, when the answer could not be converted
 			continue
 		}
 		if i > 0 { // it is there, and not to be listed
@@ -257,6 +263,47 @@ func (l *lab) create(ctx context.Context, sample *unstructured.Unstructured, t t
 	}
 	l.things = append(l.things, t)
 	return nil
+}
+
+// survivor returns what is left of a sample, of which there is an object, when it has been stored at each version: what conversions lose while
+// nothing is disrupted is no effect of a disruption. A sample that cannot be is returned as it is.
+func (l *lab) survivor(ctx context.Context, sample *unstructured.Unstructured, t thing) *unstructured.Unstructured {
+	ask := func(kind history.Kind, version, name string, body []byte) (*unstructured.Unstructured, error) {
+		raw, err := l.clients.Do(ctx, l.clients.Request(kind, version, name, "", body))
+		got := &unstructured.Unstructured{}
+		if err == nil && kind != history.Delete {
+			err = got.UnmarshalJSON(raw)
+		}
+		return got, err
+	}
+	name := t.name
+	for _, version := range l.versions {
+		if version == t.version {
+			continue
+		}
+		there, err := ask(history.Read, version, name, nil)
+		if err != nil {
+			return sample
+		}
+		name += "-" + version
+		next := l.clients.Copy(there, name, "created")
+		kept := next.GetAnnotations()
+		maps.Copy(kept, there.GetAnnotations()) // in which webhooks keep what has no field
+		next.SetAnnotations(kept)
+		body, err := next.MarshalJSON()
+		if err == nil {
+			_, err = ask(history.Create, version, name, body)
+		}
+		if err != nil {
+			return sample
+		}
+		defer ask(history.Delete, version, name, nil) //nolint:errcheck // one more object harms nobody
+		if there, err = ask(history.Read, t.version, name, nil); err != nil {
+			return sample
+		}
+		sample = there
+	}
+	return sample
 }
 
 // before returns what is there at the beginning of a scenario.

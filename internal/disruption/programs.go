@@ -23,6 +23,9 @@ type programs struct {
 	network  *network   // nil where nothing is wrong with it
 	short    *short     // nil where all have what memory they want
 	meter    *meter
+
+	// greeted is called with a replica that has come while others served, or in the place of one that had served.
+	greeted func(context.Context, *replica) error
 }
 
 // set starts the replicas.
@@ -123,7 +126,7 @@ func (p *programs) start(ctx context.Context) error {
 	if err := p.replicas[0].start(ctx); err != nil {
 		return wrongError{fmt.Errorf("it did not come back: %w", err)}
 	}
-	return nil
+	return p.greeted(ctx, p.replicas[0])
 }
 
 // rollOut replaces the replicas as a deployment does: a new one is ready, then an old one is to end.
@@ -133,6 +136,9 @@ func (p *programs) rollOut(ctx context.Context) error {
 		next, err := p.add(ctx, p.Program)
 		if err != nil {
 			return wrongError{fmt.Errorf("the new build does not start beside the old one: %w", err)}
+		}
+		if err = p.greeted(ctx, next); err != nil {
+			return err
 		}
 		now = append(now, next)
 		p.balancer.set(addresses(append(now, old[i:]...))...)

@@ -4,10 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/crdconform/crdconform/internal/fleet"
 	"github.com/crdconform/crdconform/internal/history"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 const (
@@ -27,6 +30,43 @@ type seen struct {
 	key    string
 	state  history.State
 	digest string
+	fields map[string]any // that the digest is of
+}
+
+// looks are the objects as they were seen first at each version, to say in which fields others differ from them.
+type looks struct {
+	mu    sync.Mutex
+	first map[[2]string]seen
+}
+
+// differs returns the fields in which an object differs at a version from how it was seen first.
+func (l *looks) differs(version string, s seen) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := [2]string{s.key, version}
+	first, known := l.first[at]
+	switch {
+	case !known:
+		if l.first == nil {
+			l.first = map[[2]string]seen{}
+		}
+		l.first[at] = s
+		return nil
+	case first.digest == s.digest:
+		return nil
+	}
+	var fields []string
+	for _, d := range kube.Differences("", first.fields, s.fields) {
+		what := " is another one"
+		switch {
+		case d.Gone:
+			what = " is gone"
+		case d.Added:
+			what = " is new"
+		}
+		fields = append(fields, strings.TrimPrefix(d.Path, ".")+what) // values may be secrets, and the record is kept
+	}
+	return fields
 }
 
 // sees reads an object of an answer.
@@ -45,6 +85,6 @@ func sees(clients *fleet.Clients, raw []byte) (seen, error) {
 		return seen{}, err
 	}
 	sum := sha256.Sum256(text)
-	s.digest = hex.EncodeToString(sum[:8])
+	s.digest, s.fields = hex.EncodeToString(sum[:8]), o.Fields
 	return s, nil
 }

@@ -80,7 +80,7 @@ func (l *lab) set(ctx context.Context, s *Scenario) (_ *stage, err error) {
 		st.hook = p
 		err = p.set(ctx, s)
 	} else {
-		st.programs = &programs{lab: l, meter: new(meter)}
+		st.programs = &programs{lab: l, meter: new(meter), greeted: st.greeted}
 		st.hook = st.programs
 		err = st.programs.set(ctx, s)
 	}

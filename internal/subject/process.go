@@ -37,6 +37,7 @@ var errEscaped = errors.New("a process that left its group and cleared its envir
 // Process is a program that serves the webhook under test. Its methods are safe for use by many goroutines.
 type Process struct {
 	Endpoint wire.Endpoint // where the webhook answers
+	Silent   time.Duration // that it had accepted a connection until it shook hands on it, when it started
 
 	name   string
 	where  string // it is to serve, for errors

@@ -156,9 +156,10 @@ func (p *Process) await(ctx context.Context, doors []*wire.Client, limit time.Du
 	var last error
 	for length := firstPause; ; length = min(2*length, lastPause) {
 		for i, door := range doors {
+			began := time.Now()
 			err := knock(within, door)
 			if err == nil {
-				p.Endpoint = door.Endpoint()
+				p.Endpoint, p.Silent = door.Endpoint(), time.Since(began)
 				return nil
 			}
 			if final := (*finalError)(nil); errors.As(err, &final) {

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize/english"
@@ -91,7 +92,11 @@ func (s *span) wrong(h *History, f *Facts) []Finding {
 			f.Compared++
 		default:
 			f.Compared++
-			wrong.add(fmt.Sprintf("%s at %s, %s after the beginning of the fault, by a %s", seen.object, seen.version, round(seen.at-s.began), seen.verb))
+			text := fmt.Sprintf("%s at %s, %s after the beginning of the fault, by a %s", seen.object, seen.version, round(seen.at-s.began), seen.verb)
+			if len(seen.differs) > 0 {
+				text += ": " + strings.Join(seen.differs, ", ")
+			}
+			wrong.add(text)
 		}
 	}
 	f.Wrong = wrong.Count
@@ -104,9 +109,10 @@ func (s *span) wrong(h *History, f *Facts) []Finding {
 type sight struct {
 	content
 
-	digest string
-	at     time.Duration
-	verb   Verb
+	digest  string
+	differs []string
+	at      time.Duration
+	verb    Verb
 }
 
 // sights yields what clients were shown: in answers and by watches.
@@ -114,13 +120,13 @@ func sights(h *History) func(yield func(sight) bool) {
 	return func(yield func(sight) bool) {
 		for _, o := range h.Operations {
 			for _, seen := range o.Sights() {
-				if !yield(sight{content{seen.Object, o.Version, seen.Content}, seen.Digest, o.Return, o.Verb}) {
+				if !yield(sight{content{seen.Object, o.Version, seen.Content}, seen.Digest, seen.Differs, o.Return, o.Verb}) {
 					return
 				}
 			}
 		}
 		for _, w := range h.Watches {
-			if w.Sight != nil && !yield(sight{content{w.Sight.Object, w.Version, w.Sight.Content}, w.Sight.Digest, w.At, Watch}) {
+			if w.Sight != nil && !yield(sight{content{w.Sight.Object, w.Version, w.Sight.Content}, w.Sight.Digest, w.Sight.Differs, w.At, Watch}) {
 				return
 			}
 		}

@@ -32,6 +32,23 @@ func about(got *time.Duration, want time.Duration) bool {
 	return got != nil && (*got-want).Abs() <= 100*millisecond
 }
 
+// TestWrongNamesFields has the fields in which an answer differs beside it.
+func TestWrongNamesFields(t *testing.T) {
+	t.Parallel()
+	s := sim{answer: func(s *sim, o *Operation) {
+		if o.Digest != "" && o.Version == "v1" && o.Return > s.began {
+			o.Digest, o.Differs = "other", []string{"spec.b is gone"}
+		}
+	}}
+	r, err := Judge(s.history())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, _ := r.Found(FoundWrong); len(f.Examples) == 0 || !strings.HasSuffix(f.Examples[0], ": spec.b is gone") {
+		t.Errorf("got %+v", f)
+	}
+}
+
 // TestFindings simulates what can go wrong, and wants exactly that to be found.
 func TestFindings(t *testing.T) {
 	for name, test := range map[string]struct {

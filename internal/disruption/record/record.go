@@ -143,6 +143,8 @@ type Operation struct {
 	Content string  `json:"content,omitempty"`
 	Items   int     `json:"items,omitempty"`  // of a list
 	Listed  []Sight `json:"listed,omitempty"` // the items of a list, if their digests are to be compared
+
+	Differs []string `json:"differs,omitempty"` // as of a Sight
 }
 
 // Sight is an object as it was seen at a version.
@@ -150,6 +152,8 @@ type Sight struct {
 	Object  string `json:"object"`
 	Content string `json:"content,omitempty"` // as of an Operation
 	Digest  string `json:"digest"`
+
+	Differs []string `json:"differs,omitempty"` // in what it differs from how it was seen first at the version
 }
 
 // Sights returns the objects in the answer whose digests can be compared.
@@ -160,7 +164,7 @@ func (o Operation) Sights() []Sight {
 	if o.Digest == "" {
 		return nil
 	}
-	return []Sight{{Object: o.Object, Content: o.Content, Digest: o.Digest}}
+	return []Sight{{Object: o.Object, Content: o.Content, Digest: o.Digest, Differs: o.Differs}}
 }
 
 // Failed reports whether the operation is a failure: of a kind that no client of a healthy API server sees.

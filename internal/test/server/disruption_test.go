@@ -253,8 +253,31 @@ func TestDisruptionFrailCaught(t *testing.T) {
 		{"panics-on-reset", requirement.DisruptionNetworkReset, "it exited"},
 		{"refuses-others", requirement.DisruptionReplicasOneOld, "the webhook answered"},
 		{"ends-with-server", requirement.DisruptionServerRestarted, "it exited"},
+		{"serves-too-early", requirement.DisruptionRestartGraceful, "a replica that listened failed to convert an object (503"},
 		{"scarce-memory", requirement.DisruptionMemoryLimit, "differed from that of the undisturbed webhook"},
 	})
+}
+
+// TestDisruptionOfALossyConversion has a field that a conversion loses in any case not held against the disruption.
+func TestDisruptionOfALossyConversion(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it takes seconds, most of it waiting")
+	}
+	program, kind := frail(t)
+	id := requirement.DisruptionDefinitionStorage
+	p, server := trial(t, subject.Command{Args: []string{program, "--port={port}", "--certs={certs}", "--bug=loses-sites"}, Path: "/convert"}, kind, id)
+	o := outcomes(t, p, server)[id]
+	if o.Err != nil || o.Wrong != "" {
+		t.Fatal(o.Err, o.Wrong)
+	}
+	report, err := record.JudgeWithin(o.History, idle())
+	if err != nil || report.Facts.Compared == 0 {
+		t.Errorf("%d conversions were compared, %v", report.Facts.Compared, err)
+	}
+	if f, found := report.Found(record.FoundWrong); found {
+		t.Errorf("%s\n%s", f.Text, strings.Join(f.Examples, "\n"))
+	}
 }
 
 // frailty is a bug, what shows it, and what is said of it then.

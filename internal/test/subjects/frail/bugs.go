@@ -42,6 +42,7 @@ const (
 	endsWithServer   = "ends-with-server"
 	readsDefinition  = "reads-definition"
 	scarceMemory     = "scarce-memory"
+	losesSites       = "loses-sites"
 )
 
 func bugs() []program.Bug {
@@ -75,6 +76,7 @@ func bugs() []program.Bug {
 		{Name: endsWithServer, Summary: "ends when the API server is away for a second"},
 		{Name: readsDefinition, Summary: "fails requests while it reads a definition that has changed"},
 		{Name: scarceMemory, Summary: "leaves a field out when the limit of its memory is low"},
+		{Name: losesSites, Summary: "leaves a field out at the newer version, whatever happens"},
 	}
 }
 
@@ -192,6 +194,14 @@ func (f *frail) converter() program.Converter {
 		return new(serials).convertAll
 	case scarceMemory:
 		return convertSparingly
+	case losesSites:
+		return func(request program.Review) ([]json.RawMessage, error) {
+			converted, err := convertAll(request, nil)
+			if err != nil || request.Desired != newer {
+				return converted, err
+			}
+			return withoutSite(converted)
+		}
 	}
 	return func(request program.Review) ([]json.RawMessage, error) { return convertAll(request, nil) }
 }

@@ -20,6 +20,11 @@ func convertSparingly(request program.Review) ([]json.RawMessage, error) {
 	if err != nil || !isScarce() {
 		return converted, err
 	}
+	return withoutSite(converted)
+}
+
+// withoutSite leaves the site out of objects.
+func withoutSite(converted []json.RawMessage) (_ []json.RawMessage, err error) {
 	for i, raw := range converted {
 		var object map[string]any
 		if err = json.Unmarshal(raw, &object); err != nil {
