@@ -47,11 +47,17 @@ func definitionsResource() schema.GroupVersionResource {
 
 // put installs a manifest in a way, over what is there. It returns what the API server says as it is.
 func (i *installer) put(ctx context.Context, way Way, manifest map[string]any) error {
-	return i.putOver(ctx, way, manifest, false)
+	return i.putBy(ctx, way, manifest, author{manager: serverSideManager})
 }
 
-// putOver is put, which may take fields from other managers.
-func (i *installer) putOver(ctx context.Context, way Way, manifest map[string]any, force bool) error {
+// author is who applies by server-side apply.
+type author struct {
+	manager string
+	force   bool // it takes fields from other managers
+}
+
+// putBy is put, by somebody.
+func (i *installer) putBy(ctx context.Context, way Way, manifest map[string]any, by author) error {
 	name := (&unstructured.Unstructured{Object: manifest}).GetName()
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		there, err := i.crds.Get(ctx, name, metav1.GetOptions{})
@@ -62,7 +68,7 @@ func (i *installer) putOver(ctx context.Context, way Way, manifest map[string]an
 		wanted := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(manifest)}
 		switch way {
 		case ServerSide:
-			return i.applyServerSide(ctx, there, missing, wanted, force)
+			return i.applyServerSide(ctx, there, missing, wanted, by)
 		case Replace:
 			if missing {
 				_, err = i.crds.Create(ctx, wanted, metav1.CreateOptions{FieldManager: "kubectl-create"})
@@ -123,9 +129,9 @@ func (i *installer) applied(manifest map[string]any, annotation string) (map[str
 }
 
 // applyServerSide does what kubectl apply --server-side does, which first takes over what kubectl apply owned.
-func (i *installer) applyServerSide(ctx context.Context, there *unstructured.Unstructured, missing bool, wanted *unstructured.Unstructured, force bool) error {
+func (i *installer) applyServerSide(ctx context.Context, there *unstructured.Unstructured, missing bool, wanted *unstructured.Unstructured, by author) error {
 	if !missing {
-		patch, err := csaupgrade.UpgradeManagedFieldsPatch(there, sets.New(clientSideManager), serverSideManager)
+		patch, err := csaupgrade.UpgradeManagedFieldsPatch(there, sets.New(clientSideManager), by.manager)
 		if err == nil && len(patch) > 0 {
 			_, err = i.crds.Patch(ctx, wanted.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{})
 		}
@@ -137,7 +143,7 @@ func (i *installer) applyServerSide(ctx context.Context, there *unstructured.Uns
 	if err != nil {
 		return err
 	}
-	_, err = i.crds.Patch(ctx, wanted.GetName(), types.ApplyPatchType, raw, metav1.PatchOptions{FieldManager: serverSideManager, Force: &force})
+	_, err = i.crds.Patch(ctx, wanted.GetName(), types.ApplyPatchType, raw, metav1.PatchOptions{FieldManager: by.manager, Force: &by.force})
 	return err
 }
 

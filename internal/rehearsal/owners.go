@@ -3,11 +3,13 @@ package rehearsal
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crdconform/crdconform/internal/cluster/pki"
@@ -27,30 +29,74 @@ func owns(entry metav1.ManagedFieldsEntry, field ...string) bool {
 	return set.Has(fieldpath.MakePathOrDie(path...)) || set.Leaves().Has(fieldpath.MakePathOrDie(path...))
 }
 
-// installed returns how an old definition may have been installed before the new one is by some way: as its managed fields say if there are
-// any, or else in each way in which users have it.
+// managed reports whether an old definition says who owns which of its fields, as one from a cluster does.
+func (s *side) managed() bool {
+	return slices.ContainsFunc(s.typed.ManagedFields, func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "" })
+}
+
+// installed returns how an old definition may have been installed before the new one is by some way, if it does not say so itself: in each way
+// in which users have it. Helm, which compares with the manifest of the last release, does what kubectl apply does.
 func (s *side) installed(way Way) []Way {
-	if way == Replace {
-		return []Way{Replace}
-	}
-	for _, entry := range s.typed.ManagedFields {
-		switch {
-		case !owns(entry, "spec", "versions"):
-		case entry.Manager == clientSideManager:
-			return []Way{Apply}
-		case entry.Operation == metav1.ManagedFieldsOperationApply:
-			return []Way{way} // a client of server-side apply leaves nothing for that of the other kind
-		default:
-			return []Way{Replace} // such as Helm, or kubectl create
-		}
-	}
 	switch {
+	case way == Apply && s.appliedBy() != "":
+		return []Way{Apply} // where a client of server-side apply owns it, nobody uses that of the other kind
+	case way == Replace, s.managed():
+		return []Way{Replace}
 	case (&unstructured.Unstructured{Object: s.given}).GetAnnotations()[kube.LastApplied] != "":
 		return []Way{way}
 	case way == ServerSide:
 		return []Way{ServerSide, Apply, Replace}
 	}
 	return []Way{way, Replace}
+}
+
+// appliedBy returns who has applied an old definition by server-side apply; it is empty if nobody has.
+func (s *side) appliedBy() string {
+	for _, entry := range s.typed.ManagedFields {
+		if entry.Operation == metav1.ManagedFieldsOperationApply && owns(entry, "spec", "versions") {
+			return entry.Manager
+		}
+	}
+	return ""
+}
+
+// author returns who applies the new definition by server-side apply over an old one: who has applied that, or else kubectl, which takes the
+// fields that somebody created.
+func (s *side) author(installed Way) author {
+	if manager := s.appliedBy(); manager != "" {
+		return author{manager: manager}
+	}
+	clientSide := slices.ContainsFunc(s.typed.ManagedFields, func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == clientSideManager && owns(e, "spec", "versions")
+	})
+	return author{manager: serverSideManager, force: installed == Replace && !clientSide}
+}
+
+// restore gives an installed definition the managed fields that it has in its user's cluster.
+func (i *installer) restore(ctx context.Context, s *side) error {
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		there, err := i.crds.Get(ctx, s.typed.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		there.SetManagedFields(s.typed.ManagedFields)
+		_, err = i.crds.Update(ctx, there, metav1.UpdateOptions{FieldManager: fieldManager})
+		return err
+	})
+}
+
+// ownersOf says who owns a field of a definition; it is empty if nobody does, or the field is in a list.
+func ownersOf(fields []metav1.ManagedFieldsEntry, path string) string {
+	var managers []string
+	for _, entry := range fields {
+		if owns(entry, strings.Split(path, ".")...) && !slices.Contains(managers, entry.Manager) {
+			managers = append(managers, entry.Manager)
+		}
+	}
+	if len(managers) == 0 {
+		return ""
+	}
+	return ", which " + strings.Join(managers, " and ") + " owned"
 }
 
 // injectors are what annotations begin with that ask a program to write the caBundle of a definition, and the program as a manager.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -119,18 +120,23 @@ func (l *leg) tryOver(ctx context.Context, k *kind, way, installed Way, fresh ma
 		}
 		return nil
 	}
-	if planted && (way == ServerSide || installed != way) {
+	if planted && way == ServerSide {
 		l.record.skip(id, k, "today's API server refuses to create the old definition, so it is not known which of its fields were applied by server-side apply")
 		return l.install.remove(ctx, k.name)
 	}
 	injector := k.old.injector()
-	if injector != "" {
-		if err := l.install.inject(ctx, k.name, injector); err != nil && (ctx.Err() != nil || !isAbout(err)) {
-			return err
-		}
+	switch {
+	case planted:
+	case k.old.managed() && installed == Replace:
+		err = l.install.restore(ctx, k.old)
+	case injector != "":
+		err = l.install.inject(ctx, k.name, injector)
 	}
-	over := "the old one" + historyOf(way, installed, injector)
-	refused := l.install.putOver(ctx, way, k.new.given, installed == Replace)
+	if err != nil && (ctx.Err() != nil || !isAbout(err)) {
+		return err
+	}
+	over := "the old one" + k.old.historyOf(way, installed, injector)
+	refused := l.install.putBy(ctx, way, k.new.given, k.old.author(installed))
 	switch {
 	case ctx.Err() != nil || refused != nil && !isAbout(refused):
 		return refused
@@ -156,22 +162,42 @@ func (l *leg) tryOver(ctx context.Context, k *kind, way, installed Way, fresh ma
 			delete(expected, "conversion")
 			delete(upgraded, "conversion")
 		}
-		for _, text := range leftovers(expected, upgraded) {
+		if texts := k.old.leftovers(expected, upgraded); len(texts) > 0 {
 			l.record.find(finding{
 				id: id, kind: k, commands: l.wayCommands(way, installed),
-				message: fmt.Sprintf("after %s of the new definition over %s, it is not what its manifest says: %s", way.command(), over, text),
+				message: fmt.Sprintf("after %s of the new definition over %s, it is not what its manifest says: %s; state these fields in the release, or have users %s", way.command(), over, some(texts), forcing(way)),
 			})
 		}
 	}
 	return l.install.remove(ctx, k.name)
 }
 
+// forcing is what users do to have all fields be as a manifest says.
+func forcing(way Way) string {
+	if way == Replace {
+		return "delete them first"
+	}
+	return "run kubectl replace"
+}
+
+// some shows the first of some texts.
+func some(texts []string) string {
+	const most = 5
+	text := strings.Join(texts[:min(len(texts), most)], "; ")
+	if more := len(texts) - most; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}
+
 // historyOf says what happened to the old definition before the new one is installed, as far as that is not what happens then.
-func historyOf(way, installed Way, injector string) string {
+func (s *side) historyOf(way, installed Way, injector string) string {
 	text := ""
-	switch installed {
-	case way:
-	case Replace:
+	switch {
+	case s.managed() && installed == Replace:
+		text = " with the owners that its fields have"
+	case installed == way:
+	case installed == Replace:
 		text = ", which kubectl create (or Helm) installed"
 	default:
 		text = ", which " + installed.command() + " installed"
@@ -185,6 +211,8 @@ func historyOf(way, installed Way, injector string) string {
 // remedy says what to do about a definition that is refused, as far as that is known.
 func (k *kind) remedy(refused error, injector string) string {
 	switch {
+	case apierrors.IsConflict(refused):
+		return "; leave these fields out of the release, or have users apply it with --force-conflicts, which takes them from their owners"
 	case isTooLong(refused):
 		return "; it has to be applied with --server-side, which needs no such annotation, or leave descriptions out of it"
 	case injector != "" && !k.new.converts() && strings.Contains(said(refused), "spec.conversion"):
@@ -205,9 +233,10 @@ func (l *leg) installOld(ctx context.Context, k *kind, way Way, manifest map[str
 	if refused == nil || !isRefused(refused) || isTooLong(refused) {
 		return false, refused
 	}
-	manifest, err = l.install.applied(manifest, applied)
-	if err != nil {
-		return false, err
+	if way == Apply {
+		if manifest, err = l.install.applied(manifest, ""); err != nil {
+			return false, err
+		}
 	}
 	l.record.note("today's API server refuses to create the old definition %s, so it was written to etcd, as it is in clusters that have had it for a long time: %s", k.name, said(refused))
 	if err = l.install.plant(ctx, manifest, k.index+1); err != nil {
@@ -243,8 +272,9 @@ func (l *leg) wayCommands(way, installed Way) []string {
 	return []string{first + " " + l.from.Apply, way.command() + " " + l.to.Apply}
 }
 
-// leftovers says how the specification of a definition differs from the one that the same manifest makes where nothing was before.
-func leftovers(fresh, upgraded map[string]any) []string {
+// leftovers says how the specification of the new definition differs from the one that the same manifest makes where nothing was before.
+func (s *side) leftovers(fresh, upgraded map[string]any) []string {
+	const most = 60 // bytes of a value
 	var texts []string
 	var everything *corpus.Schema // which compares values as they are
 	want, got := map[string]any{"spec": fresh}, map[string]any{"spec": upgraded}
@@ -254,7 +284,10 @@ func leftovers(fresh, upgraded map[string]any) []string {
 	for _, loss := range everything.Losses(got, want) {
 		if loss.After == nil && !reflect.DeepEqual(loss.Before, loss.After) {
 			text, _ := corpus.Encode(loss.Before) // it came from JSON
-			texts = append(texts, fmt.Sprintf("%s: expected nothing, got %s of the old one", loss.Path, text))
+			if len(text) > most {
+				text = append(text[:most:most], "..."...)
+			}
+			texts = append(texts, fmt.Sprintf("%s: expected nothing, got %s of the old one%s", loss.Path, text, ownersOf(s.typed.ManagedFields, loss.Path)))
 		}
 	}
 	return slices.Compact(texts)

@@ -34,6 +34,13 @@ func greenFaults() []upgradeFault {
 		return strings.Replace(one(properties), "spec: {type: object, ", "spec: {type: object, "+more+", ", 1)
 	}
 	injected := strings.Replace(goodUpgrade(1).Releases[0].Definitions, "metadata: {name: widgets.example.com}", "metadata: {name: widgets.example.com, annotations: {cert-manager.io/inject-ca-from: system/webhook}}", 1)
+	owned := strings.NewReplacer("plural: widgets,", "plural: widgets, shortNames: [wd],", "metadata: {name: widgets.example.com}", `metadata:
+  name: widgets.example.com
+  managedFields:
+  - {manager: kustomize-controller, operation: Apply, apiVersion: apiextensions.k8s.io/v1, time: "2026-01-01T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:group": {}, "f:scope": {}, "f:versions": {}, "f:names": {"f:kind": {}, "f:listKind": {}, "f:plural": {}, "f:singular": {}}, "f:conversion": {"f:strategy": {}}}}}
+  - {manager: patcher, operation: Update, apiVersion: apiextensions.k8s.io/v1, time: "2026-01-02T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:names": {"f:shortNames": {}}}}}`).Replace(one(betaFields))
+	preserving := strings.Replace(one(betaFields), "spec:\n", "spec:\n  preserveUnknownFields: true\n", 1)
+	defaulted := one(betaFields + ", tall: {type: boolean, default: true}")
 	stanza := "  conversion: " + byWebhook + "\n"
 	unnamed := strings.Replace(goodUpgrade(1).Releases[1].Definitions, stanza, "", 1)
 	return []upgradeFault{
@@ -70,6 +77,26 @@ func greenFaults() []upgradeFault {
 			},
 			broken: failedAll(requirement.UpgradeDefinitionsApply, requirement.UpgradeDefinitionsServerSideApply),
 			twin:   func(u *rehearsaltest.Upgrade) { u.Releases[0].Definitions = injected },
+		},
+		{
+			name: "a field that somebody else than who applies the definition has added", id: requirement.UpgradeDefinitionsServerSideApply, step: "ways",
+			says:   `spec.names.shortNames: expected nothing, got ["wd"] of the old one, which patcher owned`,
+			change: alone(owned, one(betaFields)),
+			broken: failedAll(requirement.UpgradeDefinitionsServerSideApply),
+			twin:   alone(owned, strings.Replace(one(betaFields), "plural: widgets,", "plural: widgets, shortNames: [wd],", 1)),
+		},
+		{
+			name: "a field that somebody else has changed", id: requirement.UpgradeDefinitionsServerSideApply, step: "ways",
+			says:   "conflict with \"patcher\" using apiextensions.k8s.io/v1: .spec.names.shortNames; leave these fields out",
+			change: alone(owned, strings.Replace(one(betaFields), "plural: widgets,", "plural: widgets, shortNames: [wdg],", 1)),
+			broken: failedAll(requirement.UpgradeDefinitionsServerSideApply),
+		},
+		{
+			name: "preserveUnknownFields from long ago, which nothing sets to false", id: requirement.UpgradeDefinitionsApply, step: "ways",
+			says:   "must be false in order to use defaults",
+			change: alone(preserving, defaulted),
+			broken: tolerated(failedAll(requirement.UpgradeDefinitionsApply), requirement.UpgradeBackDefinitions),
+			twin:   alone(preserving, strings.Replace(defaulted, "spec:\n", "spec:\n  preserveUnknownFields: false\n", 1)),
 		},
 		{
 			name: "definitions that something patches the stanza into later", id: requirement.UpgradeReadContent, object: "widget-3", step: "read",
