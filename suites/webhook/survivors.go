@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -93,13 +94,25 @@ func (p *prober) follows(ctx context.Context, f found, pair corpus.Pair, asked *
 	}
 	*asked++
 	outcomes := p.convert(ctx, pair, others)
-	for _, o := range outcomes[1:] {
+	to := p.schemaOf(pair.To)
+	for i, o := range outcomes {
 		if outcomes[0].object == nil || o.object == nil {
 			continue
 		}
-		if shown := apart(p.schemaOf(pair.To), outcomes[0].object, o.object); len(shown) > 0 {
-			return p.schemaOf(pair.To).Pattern(shown[0].Path)
+		for _, shown := range apart(to, outcomes[0].object, o.object) {
+			if !spoilt(shown.Path, f.subject, outcomes[0], o) && !spoilt(shown.Path, others[i], o, outcomes[0]) {
+				return to.Pattern(shown.Path)
+			}
 		}
 	}
 	return ""
+}
+
+// spoilt reports whether a place is converted as it is from one object, and nothing comes of it from another. Then a value elsewhere does not
+// show there, but kept the webhook from converting the rest, as one does that it cannot decode.
+func spoilt(path string, object *unstructured.Unstructured, converted, other outcome) bool {
+	before, has := corpus.Value(object.Object, path)
+	after, is := corpus.Value(converted.object, path)
+	lost, _ := corpus.Value(other.object, path)
+	return has && is && corpus.IsEmpty(lost) && reflect.DeepEqual(before, after)
 }

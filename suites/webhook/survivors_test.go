@@ -79,6 +79,31 @@ func TestLostWhole(t *testing.T) {
 	}
 }
 
+// TestSpoiltElsewhere has a webhook convert nothing of an object with a value that it cannot decode: that value is not kept in what is lost
+// beside it.
+func TestSpoiltElsewhere(t *testing.T) {
+	t.Parallel()
+	head, _, _ := strings.Cut(renamed, "  - name: v1\n")
+	version := func(name, storage, more string) string {
+		return "  - {name: " + name + ", served: true, storage: " + storage + ", schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, required: [image], properties: {image: {type: string, minLength: 1}" + more + "}}}}}}\n"
+	}
+	definition := head + version("v1", "true", ", limit: {type: string}") + version("v2", "false", "")
+	subject := served{handler: stranger{converts: func(_, _ string, object map[string]any) string {
+		spec := specOf(object)
+		if _, has := spec["limit"]; has {
+			clear(spec)
+		}
+		return ""
+	}}}.of(t, definition)
+	found := map[string]string{}
+	for _, f := range foundBy(t, subject, requirement.WebhookConversionRoundTrip) {
+		found[f.Field] = f.Instead
+	}
+	if instead, lost := found["spec.limit"]; !lost || instead != "" {
+		t.Errorf("found %v", found)
+	}
+}
+
 // TestKeptElsewhere has webhooks lose what another version has no field for, by mistake: that version shows it in another field, or a third
 // version, which lacks it as well, brings it back. What is lost with nothing to show for it may be meant.
 func TestKeptElsewhere(t *testing.T) {
