@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
-	"text/template"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -34,8 +34,19 @@ type subject struct {
 	Module   string   `json:"module"`
 	Version  string   `json:"version"`
 	Licence  string   `json:"licence"`
-	CRDs     string   `json:"crds"`     // in the module
-	Packages []string `json:"packages"` // in the module, each with an AddToScheme
+	CRDs     string   `json:"crds"`           // in the module
+	From     string   `json:"from,omitempty"` // module@version with the definition, if it is another
+	Packages []string `json:"packages"`       // in the module; with controller-runtime, each has an AddToScheme
+
+	style
+	Checked []checkedCause `json:"checked,omitempty"` // what reading the module's source said about each cause
+}
+
+// checkedCause is a cause of findings that was compared with the source.
+type checkedCause struct {
+	Cause   string `json:"cause"`
+	Verdict string `json:"verdict"` // true, arguable, meant, or false
+	How     string `json:"how"`     // file:line, and a sentence
 }
 
 // scoreboard builds the conversions of public operators from their modules, checks them, and writes what holds for whom. Each report has the
@@ -81,40 +92,42 @@ func (s subject) judged(ctx context.Context, program, folder string) (*reports.R
 	if err != nil {
 		return nil, err
 	}
-	module := fmt.Sprintf("module scoreboard/%s\n\ngo 1.26.0\n\nrequire (\n\t%s %s\n\tsigs.k8s.io/controller-runtime %s\n)\n", s.Name, s.Module, s.Version, required("sigs.k8s.io/controller-runtime"))
-	if err = errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "main.go"), source, 0o644), os.WriteFile(filepath.Join(dir, "go.mod"), []byte(module), 0o644)); err != nil { //nolint:gosec // it is to be read
+	downloaded, err := download(ctx, s.Module+"@"+s.Version)
+	if err != nil {
 		return nil, err
 	}
-	for _, command := range [][]string{{"go", "get", "."}, {"go", "build", "-o", "webhook", "."}} {
+	modfile, err := s.modfile(ctx, downloaded)
+	if err != nil {
+		return nil, err
+	}
+	if err = errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "go.mod"), []byte(modfile), 0o644)); err != nil { //nolint:gosec // it is to be read
+		return nil, err
+	}
+	if len(source) > 0 {
+		if err = os.WriteFile(filepath.Join(dir, "main.go"), source, 0o644); err != nil { //nolint:gosec // it is to be read
+			return nil, err
+		}
+	}
+	commands, start := s.builds()
+	for _, command := range commands {
 		if err = inFolder(ctx, dir, command...); err != nil {
 			return nil, err
 		}
 	}
-	where, err := exec.CommandContext(ctx, "go", "-C", dir, "list", "-m", "-f", "{{.Dir}}", s.Module).Output()
+	defining, err := download(ctx, cmp.Or(s.From, s.Module+"@"+s.Version))
 	if err != nil {
 		return nil, err
 	}
-	definitions, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(where)), s.CRDs))
+	definitions, err := os.ReadFile(filepath.Join(defining.Dir, s.CRDs))
 	if err != nil {
 		return nil, err
 	}
 	if err = os.WriteFile(filepath.Join(dir, "crds.yaml"), definitions, 0o644); err != nil { //nolint:gosec // it is to be read
 		return nil, err
 	}
-	checked := inFolder(ctx, dir, program, "check", "--crd", "crds.yaml", "--seed", "1", "--report-dir", ".", "--", "./webhook", "--port={port}", "--certs={certs}")
+	checked := inFolder(ctx, dir, append([]string{program, "check", "--crd", "crds.yaml", "--seed", "1", "--report-dir", ".", "--"}, start...)...)
 	r, err := reports.ReadFile(dir)
 	return r, errors.Join(err, unjudged(checked))
-}
-
-// source is the webhook of a subject.
-func (s subject) source() ([]byte, error) {
-	t, err := template.New("webhook").Parse(operatorMain)
-	if err != nil {
-		return nil, err
-	}
-	var b strings.Builder
-	err = t.Execute(&b, s)
-	return []byte(b.String()), err
 }
 
 // unjudged is an error that says that nothing was found out; that a webhook does not conform is a result.
