@@ -122,7 +122,7 @@ func (s subject) judged(ctx context.Context, program, folder string) (*reports.R
 	if err != nil {
 		return nil, err
 	}
-	if err = os.WriteFile(filepath.Join(dir, "crds.yaml"), definitions, 0o644); err != nil { //nolint:gosec // it is to be read
+	if err = os.WriteFile(filepath.Join(dir, "crds.yaml"), s.rendered(definitions), 0o644); err != nil { //nolint:gosec // it is to be read
 		return nil, err
 	}
 	checked := inFolder(ctx, dir, append([]string{program, "check", "--crd", "crds.yaml", "--seed", "1", "--report-dir", ".", "--"}, start...)...)

@@ -75,3 +75,15 @@ func TestKnativeVersions(t *testing.T) {
 		t.Errorf("a package without versions is converted:\n%s", source)
 	}
 }
+
+// TestRendered wants the lines of a chart's template left out, and only where the file is one.
+func TestRendered(t *testing.T) {
+	t.Parallel()
+	const file = "metadata:\n  labels: {{- include \"labels\" . | nindent 4 }}\n  name: crops.example.com\n"
+	if got := string(style{Template: true}.rendered([]byte(file))); got != "metadata:\n  name: crops.example.com\n" {
+		t.Errorf("a template is %q", got)
+	}
+	if got := string(style{}.rendered([]byte(file))); got != file {
+		t.Errorf("another file is %q", got)
+	}
+}

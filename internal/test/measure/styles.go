@@ -28,6 +28,7 @@ type style struct {
 	Context   string   `json:"context,omitempty"`   // knative: what the project makes of the context ctx
 	Handle    string   `json:"handle,omitempty"`    // handler: the http.Handler
 	Arguments []string `json:"arguments,omitempty"` // program: they make it listen on {port}, with {certs}
+	Template  bool     `json:"template,omitempty"`  // the file of definitions is a template of a chart
 }
 
 // mains are the sources of webhooks, by style.
@@ -55,6 +56,14 @@ func (s subject) builds() (commands [][]string, start []string) {
 		get, start = what+"@"+s.Version, append(start[:1], s.Arguments...)
 	}
 	return [][]string{{"go", "get", get}, {"go", "build", "-o", "webhook", what}}, start
+}
+
+// rendered leaves out the lines that a chart fills in: they are labels, and where the webhook is.
+func (s style) rendered(definitions []byte) []byte {
+	if !s.Template {
+		return definitions
+	}
+	return regexp.MustCompile(`(?m)^.*\{\{.*\}\}.*\n`).ReplaceAll(definitions, nil)
 }
 
 // module is where a module is.
