@@ -571,28 +571,42 @@ func TestCorrectStyle(t *testing.T) {
 	judgeStyle(t, apiServer.Cluster(t), styled(t)["merges what was kept"], planSamples, 1)
 }
 
-// TestListsMayBeReplaced has a webhook replace the whole of a list when an item of it is edited at the older version, which is lawful.
-func TestListsMayBeReplaced(t *testing.T) {
-	const sample = `
+// TestLawfulEdits has correct webhooks judged by what clients edit at the older version.
+func TestLawfulEdits(t *testing.T) {
+	for name, of := range map[string]struct {
+		handler            http.Handler
+		definition, sample string
+	}{
+		"the whole of a list is replaced when an item of it is edited": {planner{replaces: true}, planDefinition("v1"), `
 apiVersion: example.com/v1
 kind: Plan
 metadata: {name: sample}
 spec: {notifications: [{address: "", channel: Email}, {address: "0", channel: Slack}]}
-`
-	s := subject(t, planner{replaces: true}, planned(t, "v1", sample))
-	s.Objects = 1 // beside the sample
-	env := suitetest.Env(t, suites.Options{Subject: s, Seed: 1, Select: func(id requirement.ID) bool { return id == requirement.WebhookConversionEdits }})
-	outcome, err := suites.Run(t.Context(), env, []suites.Area{webhookarea.Area}, suitetest.Quiet{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(outcome.Results) != 1 {
-		t.Fatalf("%d results, want 1", len(outcome.Results))
-	}
-	for _, r := range outcome.Results {
-		if r.Verdict != requirement.Passed {
-			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
-		}
+`},
+		"an item gets another name, and another one has the same value": {entries(), gateways, `
+apiVersion: example.com/v1
+kind: Gateway
+metadata: {name: sample}
+spec: {listeners: {anchor: {hosts: [olive]}, saffron: {hosts: [olive]}}}
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := subject(t, of.handler, corpusOf(t, of.definition, of.sample))
+			s.Objects = 1 // beside the sample
+			env := suitetest.Env(t, suites.Options{Subject: s, Seed: 1, Select: func(id requirement.ID) bool { return id == requirement.WebhookConversionEdits }})
+			outcome, err := suites.Run(t.Context(), env, []suites.Area{webhookarea.Area}, suitetest.Quiet{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(outcome.Results) != 1 {
+				t.Fatalf("%d results, want 1", len(outcome.Results))
+			}
+			for _, r := range outcome.Results {
+				if r.Verdict != requirement.Passed {
+					t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+				}
+			}
+		})
 	}
 }
 

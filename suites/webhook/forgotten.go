@@ -122,14 +122,18 @@ func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstru
 		return false
 	}
 	does := apart(schema, plain[0].object, plain[1].object)
-	edited := original.DeepCopy()
+	edited, kept := original.DeepCopy(), &unstructured.Unstructured{Object: before} // kept is what the edit leaves of it
 	list, inItem := itemOf(path)
 	for _, l := range does {
 		if inItem && fieldpath.Within(schema.Place(l.Path), schema.Place(list)) {
 			return false
 		}
-		if fieldpath.Within(path, corpus.Vacant(plain[1].object, l.Path)) { // what the edit removes is gone with all in it
+		gone := corpus.Vacant(plain[1].object, l.Path)
+		if fieldpath.Within(path, gone) { // what the edit removes is gone with all in it
 			return false
+		}
+		if _, found := corpus.Value(plain[1].object, l.Path); !found {
+			kept = corpus.Without(kept, gone)
 		}
 		at := whereOf(edited.Object, plain[0].object, l.Path)
 		if at == "" || fieldpath.Within(path, at) || fieldpath.Within(at, path) {
@@ -141,7 +145,7 @@ func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstru
 			edited = corpus.Without(edited, at)
 		}
 	}
-	if len(does) == 0 || tallied(schema, edited.Object)[schema.Place(path)][fmt.Sprint(value)] == 0 || len(schema.Problems(edited.Object)) > 0 {
+	if len(does) == 0 || !lacks(kept.Object, alone.object) || tallied(schema, edited.Object)[schema.Place(path)][fmt.Sprint(value)] == 0 || len(schema.Problems(edited.Object)) > 0 {
 		return false
 	}
 	t := p.roundTrip(ctx, pair, []*unstructured.Unstructured{edited})[0]
