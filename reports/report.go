@@ -179,10 +179,11 @@ type FieldFinding struct {
 	Instead    string `json:"instead,omitempty"`    // what the version To has in its place, if that is of another type, or what keeps it, such as "spec.config as a string"
 	MadeUp     bool   `json:"madeUp,omitempty"`     // the content is made up, since neither a schema nor a sample says what is there
 	Annotation bool   `json:"annotation,omitempty"` // what the webhook keeps in an annotation undoes an edit of the field
+	When       string `json:"when,omitempty"`       // under which circumstances, if these are the cause rather than the field, such as "where metadata.deletionTimestamp is set"
 }
 
 // Meant reports whether a loss may be intended.
-func (f FieldFinding) Meant() bool { return f.Effect == "lost" && f.Lacking && !f.Kept }
+func (f FieldFinding) Meant() bool { return f.Effect == "lost" && f.Lacking && !f.Kept && f.When == "" }
 
 // File is a file in the report folder.
 type File = loadgen.File

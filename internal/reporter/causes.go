@@ -29,6 +29,8 @@ type Cause struct {
 	namesakes  []string // fields of the same name, in other places, to which the same happens, and this one
 	below      int      // fields below it that were exercised and lost, if it stands for all of them
 	undone     []string // fields whose edits an annotation undoes, if that is the cause
+	when       string   // the circumstances, if these are the cause
+	fields     []string // to which something happens then
 	kept       bool
 	shared     bool // the other versions are known to have what is lost
 	made       bool // the content is made up
@@ -56,6 +58,8 @@ func Causes(r *reports.Report) []Cause {
 			switch {
 			case result.Verdict == requirement.Errored:
 				key = f.Message
+			case f.When != "":
+				key = "when " + f.When
 			case f.Field == "":
 				key = string(result.ID)
 			case f.Annotation:
@@ -65,7 +69,10 @@ func Causes(r *reports.Report) []Cause {
 			if c == nil {
 				c = &Cause{
 					Verdict: result.Verdict, Example: brief(f.Message), First: result, field: f.Field, kept: f.Kept,
-					shared: true, made: f.MadeUp, severalFor: several,
+					shared: true, made: f.MadeUp, severalFor: several, when: f.When,
+				}
+				if f.When != "" {
+					c.field = "" // it is not about one
 				}
 				known[key] = c
 				causes = append(causes, c)
@@ -107,9 +114,13 @@ func (c *Cause) add(f reports.FieldFinding, result reports.Result) {
 	if !slices.Contains(c.about, result.Subject) {
 		c.about = append(c.about, result.Subject)
 	}
-	if f.Field != "" {
+	if f.Field != "" || f.When != "" {
 		put(&c.effects, f.Effect)
 		put(&c.Pairs, f.From+" -> "+f.To)
+	}
+	if f.When != "" {
+		put(&c.fields, cmp.Or(f.Field, "the object"))
+		return // what versions have in its place is not why
 	}
 	if f.Meant() {
 		put(&c.Lacking, f.To)
@@ -153,21 +164,12 @@ func (c *Cause) what() string {
 	switch {
 	case len(c.undone) > 0:
 		return "edits of " + firstNamed(c.undone) + " are undone by what the webhook keeps in an annotation"
+	case c.when != "":
+		return firstNamed(c.fields) + " " + c.does() + " " + c.when
 	case c.field == "":
 		return firstNamed(c.Requirements)
 	}
-	var does, is []string
-	for _, effect := range c.effects {
-		if effect == "differs" || effect == "grows" {
-			does = append(does, effect)
-		} else {
-			is = append(is, effect)
-		}
-	}
-	if len(is) > 0 {
-		does = append(does, "is "+strings.Join(is, " or "))
-	}
-	text := c.name() + " " + strings.Join(does, " or ")
+	text := c.name() + " " + c.does()
 	if len(c.namesakes) > 0 {
 		text += " " + c.inFields()
 	}
@@ -191,6 +193,29 @@ func (c *Cause) what() string {
 		return text + ", though both versions have it"
 	}
 	return text
+}
+
+// does says what happens to the field, or to several.
+func (c *Cause) does() string {
+	be, verbs := "is ", map[string]string{"differs": "differs", "grows": "grows"}
+	if len(c.fields) > 1 {
+		be, verbs = "are ", map[string]string{"differs": "differ", "grows": "grow"}
+	}
+	if c.when != "" && len(c.effects) > 2 {
+		return be + "wrong"
+	}
+	var does, is []string
+	for _, effect := range c.effects {
+		if verb := verbs[effect]; verb != "" {
+			does = append(does, verb)
+		} else {
+			is = append(is, effect)
+		}
+	}
+	if len(is) > 0 {
+		does = append(does, be+strings.Join(is, " or "))
+	}
+	return strings.Join(does, " or ")
 }
 
 // versionField is a field that a definition has at a version.
@@ -232,7 +257,7 @@ func (c *Cause) Extent() string {
 	case len(c.Subjects) > 1:
 		parts = append(parts, fmt.Sprintf("%d definitions", len(c.Subjects)))
 	}
-	if c.field != "" {
+	if c.field != "" || c.when != "" {
 		parts = append(parts, firstNamed(c.Requirements))
 	}
 	return strings.Join(parts, "; ")

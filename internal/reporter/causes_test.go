@@ -75,6 +75,11 @@ func TestOneCauseIsOne(t *testing.T) {
 		f.Message, f.Annotation = "it was edited, "+how+" an annotation", true
 		return f
 	}
+	when := func(field, effect, when string) reports.FieldFinding {
+		f := lacking(field)
+		f.Effect, f.When = effect, when
+		return f
+	}
 	made := of("spec.made", "lost")
 	made.MadeUp = true
 	text := lacking("spec.text.mode")
@@ -108,6 +113,10 @@ func TestOneCauseIsOne(t *testing.T) {
 		"a name that begins alike": {both, []reports.FieldFinding{of("spec.list", "lost"), of("spec.lists", "lost")}, []string{"spec.list is lost, though both versions have it", "spec.lists is lost, though both versions have it"}},
 		"another effect":           {both, []reports.FieldFinding{of("spec.list", "lost"), of("spec.list[*].a", "added")}, []string{"spec.list is lost, though both versions have it", "spec.list[*].a is added"}},
 		"one annotation":           {both, []reports.FieldFinding{of("spec.a.b", "added"), undone("spec.a", "because of"), undone("spec.c", "restored from"), of("spec.ab", "lost")}, []string{"edits of spec.a and 1 more are undone by what the webhook keeps in an annotation", "spec.ab is lost, though both versions have it"}},
+		"one circumstance": {both, []reports.FieldFinding{when("spec.a", "lost", "where it is so"), when("spec.list", "lost", "where it is so"), when("spec.a", "differs", "at another time"), of("spec.list", "lost")}, []string{
+			"spec.a and 1 more are lost where it is so", "spec.a differs at another time", "spec.list is lost, though both versions have it",
+		}},
+		"many effects":    {both, []reports.FieldFinding{when("spec.a", "lost", "then"), when("spec.b", "changed", "then"), when("", "added", "then")}, []string{"spec.a and 2 more are wrong then"}},
 		"words of a note":          {nil, []reports.FieldFinding{{Field: "spec.a", Effect: "changed", From: "v1", To: "v2", Message: "it is made up: (made up: no), restored from an annotation"}}, []string{"spec.a is changed"}},
 		"not known to be there":    {both, []reports.FieldFinding{of("spec.new", "lost"), of("spec.map", "lost"), of("spec.map[*].a", "lost")}, []string{"spec.new is lost", "spec.map is lost, though both versions have it"}},
 		"nothing known":            {nil, []reports.FieldFinding{of("spec.a", "lost")}, []string{"spec.a is lost"}},

@@ -37,7 +37,7 @@ func combine(r *reports.Report, causes []*Cause) []*Cause {
 	}
 	alike := map[string][]*Cause{} // but for their field, which is lost
 	for _, c := range causes {
-		if !gone[c] && slices.Equal(c.effects, []string{"lost"}) && !c.made && !c.kept && len(c.undone) == 0 && r.Webhook != nil {
+		if !gone[c] && slices.Equal(c.effects, []string{"lost"}) && !c.made && !c.kept && len(c.undone) == 0 && c.when == "" && r.Webhook != nil {
 			key := strings.Join(slices.Concat(c.Pairs, c.about, c.Lacking), "\n")
 			alike[key] = append(alike[key], c)
 		}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -48,18 +47,11 @@ func batch(env *suites.Env, p *prober) {
 func (p *prober) independent(ctx SpecContext) {
 	p.sound(ctx)
 	for _, d := range p.dependencies(ctx) {
-		switch {
-		case len(d.unsteady) > 0:
-			continue
-		case d.refused:
-			p.fail(d.x, fmt.Sprintf("%s: conversion of %d objects together failed, although it converts each of them alone: %s", d.x.what, len(d.x.request.Objects), d.x.judgement.Rejected()))
+		if len(d.unsteady) == 0 {
+			d = p.because(ctx, d)
+			p.env.Found(p.differing(d))
+			p.fail(d.x, d.message())
 		}
-		p.env.Found(p.differing(d))
-		expected := "the same as alone"
-		if d.x.before != nil {
-			expected = "the same as before it was asked for another object, which is in request-before.json"
-		}
-		p.fail(d.x, fmt.Sprintf("%s: object %d of %d: expected %s: %s", d.x.what, d.at, len(d.x.request.Objects), expected, fewLines(d.apart)))
 	}
 	for _, d := range p.dependencies(ctx) {
 		Skip(fmt.Sprintf("the webhook does not always answer the same request alike, so batches cannot be compared: %s", d.unsteady[0]))
@@ -73,15 +65,6 @@ func fewLines(losses []corpus.Loss) string {
 		text += fmt.Sprintf("\nand %d more places like this", more)
 	}
 	return text
-}
-
-// differing returns the fields in which an object was converted otherwise.
-func (p *prober) differing(d dependency) []reports.FieldFinding {
-	var findings []reports.FieldFinding
-	for _, l := range d.apart {
-		findings = append(findings, reports.FieldFinding{Field: p.schemaOf(d.pair.To).Pattern(l.Path), Effect: differs, From: d.pair.From, To: d.pair.To, Message: d.x.what + ": " + l.String()})
-	}
-	return findings
 }
 
 // dependent reports whether what becomes of an object depends on the others in the request.
@@ -105,6 +88,7 @@ type dependency struct {
 	refused  bool          // the objects convert alone, and not together
 	at       int           // in the request
 	x        exchange
+	when     string // what of the request matters, see because
 }
 
 // dependencies returns the first such object of each pair of versions. It is found out once for all specs.

@@ -33,6 +33,12 @@ func TestCrowds(t *testing.T) {
 		taken["metadata"] = objects[to]["metadata"]
 		objects[to] = taken
 	}
+	whens := map[string]string{ // what of the request matters
+		"the 101st is like the 100th":        "at position 100 of a request, whichever object is there",
+		"the 501st is like the first":        "at position 500 of a request, whichever object is there",
+		"the 1,001st is like the first":      "at position 1000 of a request, whichever object is there",
+		"metadata by name, not by namespace": "beside another object with the same metadata.name",
+	}
 	for name, test := range map[string]struct {
 		mixes func(request, objects []map[string]any)
 		want  []requirement.ID // none if nothing is wrong
@@ -94,6 +100,14 @@ func TestCrowds(t *testing.T) {
 			for _, r := range selected(t, subject, 1, requirement.WebhookBatchIndependent, requirement.WebhookBatchMixedVersions, requirement.WebhookConversionIdentity) {
 				if failed := r.Verdict != requirement.Passed; failed != slices.Contains(test.want, r.Requirement) {
 					t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+				}
+				for _, f := range r.Findings {
+					if r.Requirement == requirement.WebhookBatchIndependent && (f.When != whens[name] || !strings.Contains(r.Reason, "it is so "+f.When)) {
+						t.Errorf("%s is the cause of %s, want %s: %s", f.When, f.Field, whens[name], r.Reason)
+					}
+				}
+				if failed := r.Requirement == requirement.WebhookBatchIndependent && r.Verdict == requirement.Failed; failed && len(r.Findings) == 0 {
+					t.Errorf("%s has no findings", r.Requirement)
 				}
 			}
 		})

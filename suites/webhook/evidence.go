@@ -27,6 +27,7 @@ type evidence struct {
 	named    []found // one for each place, the first of them with the smallest object
 	beside   []found // in places where it happens only beside what happens in others
 	together bool    // no object shows it that is asked for alone
+	memory   memory  // what explains that
 }
 
 // places are all places, as lines.
@@ -53,13 +54,22 @@ func (p *prober) evidence(ctx context.Context, what property, all []found) evide
 		if is {
 			e.named = slices.Insert(slices.Delete(e.named, i, i+1), 0, example)
 			e.named, e.beside = p.confirmed(ctx, what, e.named, all)
+			p.circumstances(ctx, what, e.named)
 			return e
 		}
 		if i == 0 {
 			p.independently(ctx)
 		}
 	}
-	e.together = !p.isLateHere() // then nothing was asked any more
+	if e.together = !p.isLateHere(); e.together { // otherwise nothing was asked any more
+		e.memory = p.memory(ctx)
+		for i := range e.named {
+			e.named[i].when = e.memory.when()
+			if e.named[i].when == "" && e.named[i].effect.sort != refused {
+				e.named[i].when = unexplained
+			}
+		}
+	}
 	return e
 }
 
@@ -70,7 +80,7 @@ func (p *prober) example(ctx context.Context, what property, f found) (found, bo
 	}
 	smallest := p.smallest(ctx, what, f)
 	_, is := p.alone(ctx, what, smallest, p.renamed(smallest.subject))
-	return smallest, is
+	return p.plainer(ctx, what, smallest), is
 }
 
 // isLateStill asks once more for an object that was not converted in time, and reports whether it is not converted in time again. It may have
@@ -165,10 +175,15 @@ func (p *prober) alone(ctx context.Context, what property, f found, object *unst
 	return f, false
 }
 
-// renamed returns a copy of an object with a name and a UID that no object had before, so that the webhook cannot know it.
+// renamed returns a copy of an object with a name and a UID that no object had before, so that the webhook cannot know it. A name that is long
+// or has dots is as long and has as many then.
 func (p *prober) renamed(object *unstructured.Unstructured) *unstructured.Unstructured {
 	other := object.DeepCopy()
-	other.SetName(fmt.Sprintf("alone-%d", p.calls))
+	name := fmt.Sprintf("alone-%d", p.calls)
+	if was := object.GetName(); isSpecial(was) {
+		name += was[min(len(name), len(was)):]
+	}
+	other.SetName(name)
 	other.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(other.GetName())).String()))
 	return other
 }

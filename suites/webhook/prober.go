@@ -60,7 +60,8 @@ type prober struct {
 	stale   map[string]*earlier // by version, see earlier
 	counted bool                // whether they were reported
 
-	depending *[]dependency                                // see dependencies
+	depending  *[]dependency                               // see dependencies
+	remembered *memory                                     // see memory
 	lonely    map[corpus.Pair][]*unstructured.Unstructured // objects of batches that were converted, and are not alone
 	failing   *[]found                                     // see failures
 	closed    *[]found                                     // see unconverted

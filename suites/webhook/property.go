@@ -100,7 +100,8 @@ type found struct {
 
 	pair    corpus.Pair
 	subject *unstructured.Unstructured
-	madeUp  bool // the finding is in content that was made up
+	madeUp  bool   // the finding is in content that was made up
+	when    string // under which circumstances it shows, if it takes any
 
 	// again looks for it in another object, if the property does not.
 	again func(ctx context.Context, object *unstructured.Unstructured) (found, bool)
@@ -174,7 +175,11 @@ func (p *prober) report(ctx context.Context, what property, all []found) {
 		p.env.Attach("object.yaml", corpus.YAML(first.subject))
 	}
 	p.env.Found(p.reported(ctx, what, shown.named))
-	p.violated(p.severity(first), first.x, shown.summary())
+	x := first.x
+	if len(shown.memory.by) > 0 {
+		x = shown.memory.x
+	}
+	p.violated(p.severity(first), x, shown.summary())
 }
 
 // sorted returns what was found in the order in which authors are to read it: the most informative first, and of that what small objects
@@ -229,7 +234,11 @@ func (p *prober) reported(ctx context.Context, what property, all []found) []rep
 			pair = reverse(pair)
 		}
 		schema := p.schemaOf(pair.From)
-		r := reports.FieldFinding{Field: schema.Pattern(cmp.Or(f.effect.where, f.path)), Effect: f.effect.sort, From: pair.From, To: pair.To, Lacking: f.effect.lacks != "", Kept: f.effect.kept, Message: f.line(), MadeUp: f.madeUp, Annotation: f.effect.noted}
+		r := reports.FieldFinding{Field: schema.Pattern(cmp.Or(f.effect.where, f.path)), Effect: f.effect.sort, From: pair.From, To: pair.To, Lacking: f.effect.lacks != "", Kept: f.effect.kept, Message: f.line(), MadeUp: f.madeUp, Annotation: f.effect.noted, When: f.when}
+		if f.when != "" {
+			findings = append(findings, r)
+			continue
+		}
 		if f.effect.sort == "lost" {
 			r.Instead = p.schemaOf(pair.To).Instead(schema, f.path)
 		}
@@ -276,10 +285,18 @@ func (e evidence) summary() string {
 	if n := len(e.beside); n > 0 {
 		shown = append(shown, fmt.Sprintf("and %s where it happens only beside these, see places.txt", visible.Count(n, "more place", "")))
 	}
-	if e.together {
-		return strings.Join(shown, "\n") + "\nno object shows it when it is asked for alone: it takes other objects, requests before, or time, see request.json"
+	switch {
+	case len(e.memory.by) > 0:
+		shown = append(shown, fmt.Sprintf("no object shows it when it is asked for alone: the webhook answers with what it keeps of another object with the same %s; request.json, after request-before.json, shows that", strings.Join(e.memory.by, " and ")))
+	case e.together:
+		shown = append(shown, "no object shows it when it is asked for alone: it takes other objects, requests before, or time, see request.json")
+	default:
+		if when := all[0].when; when != "" {
+			shown = append(shown, "only "+when+": it does not show otherwise")
+		}
+		shown = append(shown, "object: "+brief(all[0].subject, all[0].when))
 	}
-	return strings.Join(shown, "\n") + "\nobject: " + brief(all[0].subject)
+	return strings.Join(shown, "\n")
 }
 
 // mostTold is how many places a message names.
@@ -296,8 +313,8 @@ func lines(all []found) []string {
 
 func (f finding) line() string { return f.trip + ": " + f.message }
 
-// brief is an object in one line, of whose metadata it has labels and annotations.
-func brief(object *unstructured.Unstructured) string {
+// brief is an object in one line, of whose metadata it has labels and annotations, and what the circumstances name.
+func brief(object *unstructured.Unstructured, when string) string {
 	const most = 300
 	fields := map[string]any{}
 	for name, value := range object.Object {
@@ -309,6 +326,12 @@ func brief(object *unstructured.Unstructured) string {
 	for _, field := range []string{"labels", "annotations"} {
 		if values, found, _ := unstructured.NestedStringMap(object.Object, "metadata", field); found && len(values) > 0 {
 			metadata[field] = values
+		}
+	}
+	all, _, _ := unstructured.NestedMap(object.Object, "metadata")
+	for field, value := range all {
+		if strings.Contains(when, "metadata."+field+" ") {
+			metadata[field] = value
 		}
 	}
 	if len(metadata) > 0 {

@@ -1,0 +1,120 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/internal/fieldpath"
+)
+
+// trait is what may be special about the metadata of an object.
+type trait struct {
+	field string // of metadata
+	words string // what it is where it is special; the circumstances of what shows there alone
+	plain func(object *unstructured.Unstructured)
+}
+
+// longName is from how many characters on a name does not fit into the value of a label.
+const longName = 63
+
+// isSpecial reports whether a name may be treated otherwise than others: it is long or has dots.
+func isSpecial(name string) bool { return len(name) >= longName || strings.Contains(name, ".") }
+
+// traits returns what is special about the metadata of an object.
+func (p *prober) traits(object *unstructured.Unstructured) []trait {
+	var all []trait
+	for _, field := range []string{"deletionTimestamp", "finalizers", "generateName", "managedFields", "ownerReferences", "labels", "annotations"} {
+		if _, has, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", field); has {
+			words := "is set"
+			if strings.HasSuffix(field, "s") {
+				words = "are set"
+			}
+			all = append(all, trait{field, words, func(object *unstructured.Unstructured) {
+				unstructured.RemoveNestedField(object.Object, "metadata", field)
+				if field == "deletionTimestamp" {
+					unstructured.RemoveNestedField(object.Object, "metadata", "deletionGracePeriodSeconds")
+				}
+			}})
+		}
+	}
+	if n := object.GetGeneration(); n > 1 {
+		all = append(all, trait{"generation", fmt.Sprintf("is %d", n), func(object *unstructured.Unstructured) { object.SetGeneration(1) }})
+	}
+	if name := object.GetName(); isSpecial(name) {
+		words := fmt.Sprintf("is %q", name)
+		if len(name) >= longName {
+			words = fmt.Sprintf("has %d characters", len(name))
+		}
+		all = append(all, trait{"name", words, func(object *unstructured.Unstructured) { object.SetName(fmt.Sprintf("alone-%d", p.calls)) }})
+	}
+	if namespace := object.GetNamespace(); len(namespace) >= longName {
+		all = append(all, trait{"namespace", fmt.Sprintf("has %d characters", len(namespace)), func(object *unstructured.Unstructured) { object.SetNamespace("default") }})
+	}
+	return all
+}
+
+// plainer returns a finding for its object without what is special about its metadata, as far as that has it.
+func (p *prober) plainer(ctx context.Context, what property, f found) found {
+	for _, t := range p.traits(f.subject) {
+		if again, is := p.without(ctx, what, f, t); is {
+			f = again
+		}
+	}
+	return f
+}
+
+// without returns the same finding for its object without what is special about that, and whether that has it.
+func (p *prober) without(ctx context.Context, what property, f found, traits ...trait) (found, bool) {
+	plain := f.subject.DeepCopy()
+	for _, t := range traits {
+		t.plain(plain)
+	}
+	if len(p.schemaOf(f.pair.From).Problems(plain.Object)) > 0 {
+		return f, false
+	}
+	return p.alone(ctx, what, f, plain)
+}
+
+// circumstances notes of the first of some places what it takes in the metadata of its object, which is as plain as can be, and of the others
+// whether they take that, too.
+func (p *prober) circumstances(ctx context.Context, what property, places []found) {
+	var takes []trait
+	var words []string
+	for _, t := range p.traits(places[0].subject) {
+		path := "metadata." + t.field
+		if places[0].isAbout(path) {
+			continue
+		}
+		if _, is := p.without(ctx, what, places[0], t); !is {
+			takes, words = append(takes, t), append(words, path+" "+t.words)
+		}
+	}
+	if len(takes) == 0 || p.isLateHere() {
+		return
+	}
+	calls, ends := p.calls, p.env.Subject.Ends()
+	for i, f := range places {
+		isKnown := p.calls-calls < mostConfirming && p.env.Subject.Ends()-ends < mostFatal && !p.isLateHere() && !p.spent() && ctx.Err() == nil
+		if i > 0 && isKnown {
+			if _, is := p.without(ctx, what, f, takes...); is {
+				continue
+			}
+		}
+		if i == 0 || isKnown {
+			places[i].when = "where " + strings.Join(words, " and ")
+		}
+	}
+}
+
+// isAbout reports whether a finding is in, or around, a place.
+func (f found) isAbout(path string) bool {
+	for _, at := range []string{f.path, f.effect.at} {
+		if at != "" && (fieldpath.Within(at, path) || fieldpath.Within(path, at)) {
+			return true
+		}
+	}
+	return false
+}

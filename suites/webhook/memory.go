@@ -1,0 +1,129 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/internal/corpus"
+)
+
+// memory is what a webhook keeps of objects, and answers for others with.
+type memory struct {
+	by []string // what these others have in common with the first; empty if it is not known to keep anything
+	x  exchange // for such another, with that for the first before it
+}
+
+// when says under which circumstances objects are converted otherwise than alone; empty if it is not known.
+func (m memory) when() string {
+	if len(m.by) == 0 {
+		return ""
+	}
+	return "after another object with the same " + strings.Join(m.by, " and ") + " was converted"
+}
+
+// unexplained are the circumstances of what no object shows alone, if it is not known what the webhook keeps.
+const unexplained = "depending on other objects, requests before, or time"
+
+// memory looks for what a webhook knows objects by, once for all specs: it asks for two objects that have more and more in common.
+func (p *prober) memory(ctx context.Context) memory {
+	if p.remembered != nil {
+		return *p.remembered
+	}
+	m := memory{}
+	for _, pair := range p.pairs(ctx) {
+		objects := p.all(ctx, pair.From)
+		if m = p.memoryOf(ctx, pair, objects); len(m.by) > 0 {
+			break
+		}
+	}
+	if ctx.Err() == nil {
+		p.remembered = &m
+	}
+	return m
+}
+
+// memoryOf is the same on the way of a pair, for the largest object and another one.
+func (p *prober) memoryOf(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) memory {
+	if len(objects) < 2 {
+		return memory{}
+	}
+	most := slices.MaxFunc(objects, func(a, b *unstructured.Unstructured) int { return len(corpus.Leaves(a)) - len(corpus.Leaves(b)) })
+	other := objects[0]
+	if other == most {
+		other = objects[1]
+	}
+	known := []string{"metadata.generation", "metadata.name", "metadata.resourceVersion", "metadata.uid"}
+	alike := [][]string{known}
+	for _, field := range slices.Sorted(maps.Keys(most.Object)) {
+		if field != "apiVersion" && field != "kind" && field != "metadata" {
+			alike = append(alike, append(slices.Clone(known), field))
+		}
+	}
+	for _, by := range alike {
+		x, is := p.recalls(ctx, pair, most, other, by)
+		if !is || x.judgement.Rejected() != nil {
+			continue
+		}
+		for _, member := range slices.Clone(by) {
+			fewer := slices.DeleteFunc(slices.Clone(by), func(one string) bool { return one == member })
+			less, still := p.recalls(ctx, pair, most, other, fewer)
+			if still {
+				by = fewer
+			}
+			if still && less.judgement.Rejected() == nil {
+				x = less
+			}
+		}
+		return memory{by: by, x: x}
+	}
+	return memory{}
+}
+
+// recalls reports whether an object that has some members in common with one that was asked for before is converted otherwise than one that has
+// not, or not at all: what is kept may have the name of the first. It also returns the exchange for it.
+func (p *prober) recalls(ctx context.Context, pair corpus.Pair, first, second *unstructured.Unstructured, members []string) (exchange, bool) {
+	first = p.anew(first)
+	stranger, shared := p.anew(second), p.anew(second)
+	for _, member := range members {
+		path := strings.Split(member, ".")
+		value, found, err := unstructured.NestedFieldNoCopy(first.Object, path...)
+		if err != nil || !found {
+			return exchange{}, false
+		}
+		_ = unstructured.SetNestedField(shared.Object, value, path...)
+		if path[0] != "metadata" { // the stranger differs in metadata alone
+			_ = unstructured.SetNestedField(stranger.Object, value, path...)
+		}
+		if member == "metadata.name" {
+			shared.SetNamespace(first.GetNamespace())
+		}
+	}
+	if len(p.schemaOf(pair.From).Problems(shared.Object)) > 0 {
+		return exchange{}, false
+	}
+	var outcomes []outcome
+	for _, object := range []*unstructured.Unstructured{stranger, first, shared} {
+		outcomes = append(outcomes, p.convert(ctx, pair, []*unstructured.Unstructured{object})[0])
+	}
+	own, last := outcomes[0].object, outcomes[2].object
+	if own == nil || outcomes[1].object == nil || p.isLateHere() {
+		return exchange{}, false
+	}
+	x := outcomes[2].x
+	x.before = &outcomes[1].x
+	return x, last == nil || len(apart(p.schemaOf(pair.To), own, last)) > 0
+}
+
+// anew returns a copy of an object that has nothing in its metadata by which the webhook can know it.
+func (p *prober) anew(object *unstructured.Unstructured) *unstructured.Unstructured {
+	other := p.renamed(object)
+	p.calls++ // so that the next one has another name
+	other.SetResourceVersion(fmt.Sprint(1000 + p.calls))
+	other.SetGeneration(int64(1000 + p.calls))
+	return other
+}

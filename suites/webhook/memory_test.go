@@ -1,0 +1,112 @@
+package webhook
+
+import (
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// TestMemory has webhooks answer with what they keep of other objects, which they know by something. All findings have one cause, which names it,
+// and the exchanges show it.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		key  func(object map[string]any) string
+		want string
+	}{
+		"the UID":  {func(object map[string]any) string { return textOf(object, "uid") }, "after another object with the same metadata.uid was converted"},
+		"the name": {func(object map[string]any) string { return textOf(object, "name") }, "after another object with the same metadata.name was converted"},
+		"the revision of a name": {func(object map[string]any) string {
+			return textOf(object, "name") + textOf(object, "resourceVersion")
+		}, "after another object with the same metadata.name and metadata.resourceVersion was converted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			kept := map[string]map[string]any{}
+			subject := served{handler: stranger{converts: func(from, to string, object map[string]any) string {
+				mu.Lock()
+				defer mu.Unlock()
+				key := from + to + test.key(object)
+				if other, known := kept[key]; known {
+					clear(object)
+					maps.Copy(object, other)
+				} else {
+					kept[key] = maps.Clone(object)
+				}
+				return ""
+			}}}.of(t, evident)
+			subject.Objects = 12
+			failed := 0
+			for _, r := range selected(t, subject, 1, requirement.WebhookConversionRoundTrip, requirement.WebhookConversionStrings, requirement.WebhookConversionZeroValues) {
+				if r.Verdict != requirement.Failed {
+					continue
+				}
+				failed++
+				for _, f := range r.Findings {
+					if f.When != test.want {
+						t.Errorf("%s: %s has the cause %q, want %q", r.Requirement, f.Field, f.When, test.want)
+					}
+				}
+				if !hasFile(r, "request-before.json") || hasFile(r, "object.yaml") || !strings.Contains(r.Reason, "what it keeps of another object") {
+					t.Errorf("%s does not show it: %s", r.Requirement, r.Reason)
+				}
+			}
+			if failed == 0 {
+				t.Error("nothing fails")
+			}
+		})
+	}
+}
+
+// textOf is a text in the metadata of an object.
+func textOf(object map[string]any, field string) string {
+	metadata, _ := object["metadata"].(map[string]any)
+	text, _ := metadata[field].(string)
+	return text
+}
+
+// TestCircumstances has webhooks lose a part of the objects with something special in their metadata. The cause names that, and so does the object.
+func TestCircumstances(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		is   func(metadata map[string]any) bool
+		want string // empty if it is not the metadata
+	}{
+		"is being deleted": {func(metadata map[string]any) bool { return metadata["deletionTimestamp"] != nil }, "where metadata.deletionTimestamp is set"},
+		"a long name": {func(metadata map[string]any) bool {
+			name, _ := metadata["name"].(string)
+			return len(name) > 200
+		}, "where metadata.name has 253 characters"},
+		"always": {func(map[string]any) bool { return true }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			subject := served{handler: stranger{change: func(object map[string]any) {
+				metadata, _ := object["metadata"].(map[string]any)
+				if test.is(metadata) {
+					delete(object, "spec")
+				}
+			}}}.of(t, evident)
+			subject.Objects = 60
+			for _, r := range selected(t, subject, 1, requirement.WebhookConversionRoundTrip) {
+				if r.Verdict != requirement.Failed || len(r.Findings) == 0 {
+					t.Fatalf("%s: %s", r.Verdict, r.Reason)
+				}
+				for _, f := range r.Findings {
+					if f.When != test.want {
+						t.Errorf("%s has the cause %q, want %q", f.Field, f.When, test.want)
+					}
+				}
+				words := strings.Fields(test.want + " - -")
+				field := strings.TrimPrefix(words[1], "metadata.")
+				if shown := strings.Contains(r.Reason[strings.Index(r.Reason, "\nobject: "):], `"`+field+`":`); shown != (test.want != "") {
+					t.Errorf("the object is shown with %s: %t: %s", field, shown, r.Reason)
+				}
+			}
+		})
+	}
+}
