@@ -36,7 +36,8 @@ type prober struct {
 	silent    *contract.Response     // the response to the samples when it did not come in time, see notice
 	late      *lateness              // see convert
 	hasty     bool                   // whether it is enough to know a few of the objects that it ends over, see alike
-	ended     error                  // what is known of a webhook that ended while it was asked, see send
+	ended     error                  // what is known of a webhook that ended or hung while it was asked, see send
+	last      exchange               // that was answered
 	speaks    string                 // see spoken
 	firsts    map[string]exchange    // by review version, see first
 	plain     []exchange             // see standard
@@ -184,22 +185,54 @@ func (p *prober) reach(ctx context.Context, x *exchange, send func(context.Conte
 	if x.response.Interrupted { // then it says nothing about the webhook
 		p.env.Require(x.response.Err, "asking the webhook")
 	}
+	switch {
+	case x.response.TimedOut:
+		if err := p.hung(ctx); err != nil {
+			if x.before == nil && p.last.body != nil {
+				x.before = &p.last
+				err = fmt.Errorf("%w; the last request that it answered is in request-before.json, and got %s", err, answered(&p.last))
+			}
+			p.broken(x, err)
+		}
+	case x.response.Err == nil:
+		p.last = *x
+	}
 	if x.response.Err != nil && !x.response.TimedOut && !suites.Ended(x.response) {
 		if gone := p.env.Subject.Gone(); gone != nil && errors.Is(x.response.Err, syscall.ECONNREFUSED) { // over another request
 			p.ended = gone
 			Skip(fmt.Sprintf("cannot be judged: %v", gone))
 		}
 		if err := p.end(ctx); err != nil {
-			running, _ := suites.LabelledBy(CurrentSpecReport().LeafNodeLabels)
-			p.ended = fmt.Errorf("%s fails: %w", running, err)
-			p.attach(*x)
-			over := ""
-			if objects := p.sent(x); len(objects) > 0 {
-				over = " when it was asked to convert " + p.named(objects)
-			}
-			Fail(fmt.Sprintf("expected it to answer%s, but %v", over, err))
+			p.broken(x, err)
 		}
 	}
+}
+
+// broken fails the spec because of a webhook that does not answer any more. No other spec asks it again.
+func (p *prober) broken(x *exchange, err error) {
+	GinkgoHelper()
+	running, _ := suites.LabelledBy(CurrentSpecReport().LeafNodeLabels)
+	p.ended = fmt.Errorf("%s fails: %w", running, err)
+	p.attach(*x)
+	over := ""
+	if objects := p.sent(x); len(objects) > 0 {
+		over = " when it was asked to convert " + p.named(objects)
+	}
+	Fail(fmt.Sprintf("expected it to answer%s, but %v", over, err))
+}
+
+// hung says that a webhook that did not answer in time does not answer what it converted before either, if that is so: then each other request
+// would take as long.
+func (p *prober) hung(ctx context.Context) error {
+	converted := slices.IndexFunc(p.plain, func(x exchange) bool { return x.judgement.Rejected() == nil })
+	if converted < 0 {
+		return nil
+	}
+	response := p.env.Subject.Client.Send(ctx, p.plain[converted].body)
+	if !response.TimedOut || ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("it hangs: it does not answer any more, not even what it answered before: %w", response.Err)
 }
 
 // end says why a webhook has ended that did not answer, if it has: its program did, which is known a moment after the connection broke, or
