@@ -201,6 +201,9 @@ func (c *Cause) does() string {
 	if len(c.fields) > 1 {
 		be, verbs = "are ", map[string]string{"differs": "differ", "grows": "grow"}
 	}
+	if c.when != "" && slices.Equal(c.effects, []string{"refused"}) {
+		return be + "not converted"
+	}
 	if c.when != "" && len(c.effects) > 2 {
 		return be + "wrong"
 	}

@@ -116,6 +116,7 @@ func TestOneCauseIsOne(t *testing.T) {
 		"one circumstance": {both, []reports.FieldFinding{when("spec.a", "lost", "where it is so"), when("spec.list", "lost", "where it is so"), when("spec.a", "differs", "at another time"), of("spec.list", "lost")}, []string{
 			"spec.a and 1 more are lost where it is so", "spec.a differs at another time", "spec.list is lost, though both versions have it",
 		}},
+		"what is missing": {both, []reports.FieldFinding{when("", "refused", "without spec.a")}, []string{"the object is not converted without spec.a"}},
 		"many effects":    {both, []reports.FieldFinding{when("spec.a", "lost", "then"), when("spec.b", "changed", "then"), when("", "added", "then")}, []string{"spec.a and 2 more are wrong then"}},
 		"words of a note":          {nil, []reports.FieldFinding{{Field: "spec.a", Effect: "changed", From: "v1", To: "v2", Message: "it is made up: (made up: no), restored from an annotation"}}, []string{"spec.a is changed"}},
 		"not known to be there":    {both, []reports.FieldFinding{of("spec.new", "lost"), of("spec.map", "lost"), of("spec.map[*].a", "lost")}, []string{"spec.new is lost", "spec.map is lost, though both versions have it"}},

@@ -81,6 +81,9 @@ func (p *prober) without(ctx context.Context, what property, f found, traits ...
 // circumstances notes of the first of some places what it takes in the metadata of its object, which is as plain as can be, and of the others
 // whether they take that, too.
 func (p *prober) circumstances(ctx context.Context, what property, places []found) {
+	if places[0].when != "" {
+		return // it is explained
+	}
 	var takes []trait
 	var words []string
 	for _, t := range p.traits(places[0].subject) {

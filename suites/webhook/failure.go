@@ -174,16 +174,20 @@ func (p *prober) refusedObject(r refusal, every bool) found {
 	pair := corpus.Pair{From: r.version, To: r.x.to}
 	given := p.schemaOf(r.version).Given(r.object)
 	path := cmp.Or(r.needs, strings.Join(given, ", "))
-	about := "with " + cmp.Or(firstOf(given), "nothing in it")
+	about, when := "with "+firstOf(given), ""
+	if len(given) == 0 {
+		about = "without any field of its own"
+	}
 	if r.needs != "" {
-		about = fmt.Sprintf("without %s, and succeeded with it", path)
+		when = "without " + path
+		about = when + ", and succeeded with it"
 	}
 	message := fmt.Sprintf("conversion failed for an object that the schema allows, %s: %s", about, r.x.judgement.Rejected())
 	part := none
 	if !crashed(&r.x) && !every && (r.settled || len(corpus.Leaves(r.object)) > 0) {
 		part = requirement.PartRefusedValue
 	}
-	one := found{finding: finding{0, pair.String(), path, message, part, r.x, effect{sort: refused}}, pair: pair, subject: r.object}
+	one := found{finding: finding{0, pair.String(), path, message, part, r.x, effect{sort: refused}}, pair: pair, subject: r.object, when: when}
 	if r.needs == "" && len(given) > 1 {
 		one.effect.where = fieldpath.Around(given...)
 	}

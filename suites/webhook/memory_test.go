@@ -103,8 +103,45 @@ func TestCircumstances(t *testing.T) {
 				}
 				words := strings.Fields(test.want + " - -")
 				field := strings.TrimPrefix(words[1], "metadata.")
+				if said := strings.Contains(r.Reason, ", only "+test.want+": "); said != (test.want != "") {
+					t.Errorf("it is said: %t: %s", said, r.Reason)
+				}
 				if shown := strings.Contains(r.Reason[strings.Index(r.Reason, "\nobject: "):], `"`+field+`":`); shown != (test.want != "") {
 					t.Errorf("the object is shown with %s: %t: %s", field, shown, r.Reason)
+				}
+			}
+		})
+	}
+}
+
+// TestRefusedWithout has a webhook refuse objects that lack a field, and others with a long name, or without any field of their own. The cause says
+// so, and is no field that they have.
+func TestRefusedWithout(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		refuses func(object map[string]any) bool
+		want    string
+	}{
+		"a field that they lack": {func(object map[string]any) bool { return specOf(object) != nil && specOf(object)["second"] == nil }, "without spec.second"},
+		"a long name":            {func(object map[string]any) bool { return len(nameOf(object)) > 200 }, "where metadata.name has 253 characters"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			subject := served{handler: stranger{converts: func(_, _ string, object map[string]any) string {
+				if test.refuses(object) {
+					return "something is wrong"
+				}
+				return ""
+			}}}.of(t, evident)
+			subject.Objects = 60
+			for _, r := range selected(t, subject, 1, requirement.WebhookFailureAvoided) {
+				if len(r.Findings) == 0 || strings.Contains(r.Reason, "with nothing in it") {
+					t.Errorf("%s: %s", r.Verdict, r.Reason)
+				}
+				for _, f := range r.Findings {
+					if f.When != test.want || f.Field != "" {
+						t.Errorf("%s is to blame, and the cause is %q, want %q: %s", f.Field, f.When, test.want, r.Reason)
+					}
 				}
 			}
 		})

@@ -234,8 +234,11 @@ func (p *prober) reported(ctx context.Context, what property, all []found) []rep
 			pair = reverse(pair)
 		}
 		schema := p.schemaOf(pair.From)
-		r := reports.FieldFinding{Field: schema.Pattern(cmp.Or(f.effect.where, f.path)), Effect: f.effect.sort, From: pair.From, To: pair.To, Lacking: f.effect.lacks != "", Kept: f.effect.kept, Message: f.line(), MadeUp: f.madeUp, Annotation: f.effect.noted, When: f.when}
+		r := reports.FieldFinding{Field: schema.Pattern(cmp.Or(f.effect.where, f.path)), Effect: f.effect.sort, From: pair.From, To: pair.To, Lacking: f.effect.lacks != "", Kept: f.effect.kept, Message: f.finding.line(), MadeUp: f.madeUp, Annotation: f.effect.noted, When: f.when}
 		if f.when != "" {
+			if f.effect.sort == refused {
+				r.Field = "" // none that it has is to blame
+			}
 			findings = append(findings, r)
 			continue
 		}
@@ -291,9 +294,6 @@ func (e evidence) summary() string {
 	case e.together:
 		shown = append(shown, "no object shows it when it is asked for alone: it takes other objects, requests before, or time, see request.json")
 	default:
-		if when := all[0].when; when != "" {
-			shown = append(shown, "only "+when+": it does not show otherwise")
-		}
 		shown = append(shown, "object: "+brief(all[0].subject, all[0].when))
 	}
 	return strings.Join(shown, "\n")
@@ -312,6 +312,14 @@ func lines(all []found) []string {
 }
 
 func (f finding) line() string { return f.trip + ": " + f.message }
+
+// line also says what it takes in the metadata of the object.
+func (f found) line() string {
+	if strings.HasPrefix(f.when, "where ") {
+		f.trip += ", only " + f.when
+	}
+	return f.finding.line()
+}
 
 // brief is an object in one line, of whose metadata it has labels and annotations, and what the circumstances name.
 func brief(object *unstructured.Unstructured, when string) string {
