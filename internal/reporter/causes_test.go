@@ -116,12 +116,12 @@ func TestOneCauseIsOne(t *testing.T) {
 		"one circumstance": {both, []reports.FieldFinding{when("spec.a", "lost", "where it is so"), when("spec.list", "lost", "where it is so"), when("spec.a", "differs", "at another time"), of("spec.list", "lost")}, []string{
 			"spec.a and 1 more are lost where it is so", "spec.a differs at another time", "spec.list is lost, though both versions have it",
 		}},
-		"what is missing": {both, []reports.FieldFinding{when("", "refused", "without spec.a")}, []string{"the object is not converted without spec.a"}},
-		"many effects":    {both, []reports.FieldFinding{when("spec.a", "lost", "then"), when("spec.b", "changed", "then"), when("", "added", "then")}, []string{"spec.a and 2 more are wrong then"}},
-		"words of a note":          {nil, []reports.FieldFinding{{Field: "spec.a", Effect: "changed", From: "v1", To: "v2", Message: "it is made up: (made up: no), restored from an annotation"}}, []string{"spec.a is changed"}},
-		"not known to be there":    {both, []reports.FieldFinding{of("spec.new", "lost"), of("spec.map", "lost"), of("spec.map[*].a", "lost")}, []string{"spec.new is lost", "spec.map is lost, though both versions have it"}},
-		"nothing known":            {nil, []reports.FieldFinding{of("spec.a", "lost")}, []string{"spec.a is lost"}},
-		"another type":             {nil, []reports.FieldFinding{text}, []string{"spec.text.mode is lost: v2 has spec.text as a string"}},
+		"what is missing":       {both, []reports.FieldFinding{when("", "refused", "without spec.a")}, []string{"the object is not converted without spec.a"}},
+		"many effects":          {both, []reports.FieldFinding{when("spec.a", "lost", "then"), when("spec.b", "changed", "then"), when("", "added", "then")}, []string{"spec.a and 2 more are wrong then"}},
+		"words of a note":       {nil, []reports.FieldFinding{{Field: "spec.a", Effect: "changed", From: "v1", To: "v2", Message: "it is made up: (made up: no), restored from an annotation"}}, []string{"spec.a is changed"}},
+		"not known to be there": {both, []reports.FieldFinding{of("spec.new", "lost"), of("spec.map", "lost"), of("spec.map[*].a", "lost")}, []string{"spec.new is lost", "spec.map is lost, though both versions have it"}},
+		"nothing known":         {nil, []reports.FieldFinding{of("spec.a", "lost")}, []string{"spec.a is lost"}},
+		"another type":          {nil, []reports.FieldFinding{text}, []string{"spec.text.mode is lost: v2 has spec.text as a string"}},
 		"one name": {nil, []reports.FieldFinding{lacking("spec.a.uid"), lacking("spec.b[*].uid"), lacking("spec.c.uid"), lacking("spec.d.uid"), of("spec.e.uid", "changed"), lacking("uid")}, []string{
 			"spec.e.uid is changed", "uid is lost in 5 fields, spec.a.uid, spec.b[*].uid and 3 more: v2 has no field of that name",
 		}},

@@ -247,7 +247,9 @@ func (p *prober) mixedVersions(ctx SpecContext) {
 			x, d, is := p.severalVersions(ctx, to, from)
 			p.expect(ctx, x, "objects of several versions")
 			if is {
-				p.fail(x, d.words(to))
+				d = p.because(ctx, d)
+				p.env.Found(p.differing(d))
+				p.fail(d.x, d.words(to))
 			}
 		}
 	}
@@ -349,7 +351,7 @@ func (p *prober) severalVersions(ctx context.Context, to string, from []string) 
 
 // words say which object of several versions is converted otherwise than alone.
 func (d dependency) words(to string) string {
-	return fmt.Sprintf("%s: object %d of %d, which is at %s: expected the same as alone at %s: %s", d.x.what, d.at, len(d.x.request.Objects), d.pair.From, to, fewLines(d.apart))
+	return fmt.Sprintf("%s: object %d of %d, which is at %s: expected the same as alone at %s: %s%s", d.x.what, d.at, len(d.x.request.Objects), d.pair.From, to, fewLines(d.apart), d.only())
 }
 
 // shuffled returns objects in an order in which those of one version are not next to each other, and the versions are not sorted.

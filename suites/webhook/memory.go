@@ -2,9 +2,9 @@ package webhook
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -123,7 +123,7 @@ func (p *prober) recalls(ctx context.Context, pair corpus.Pair, first, second *u
 func (p *prober) anew(object *unstructured.Unstructured) *unstructured.Unstructured {
 	other := p.renamed(object)
 	p.calls++ // so that the next one has another name
-	other.SetResourceVersion(fmt.Sprint(1000 + p.calls))
+	other.SetResourceVersion(strconv.Itoa(1000 + p.calls))
 	other.SetGeneration(int64(1000 + p.calls))
 	return other
 }

@@ -54,7 +54,9 @@ func (n *neighbours) shows(ctx context.Context, objects []*unstructured.Unstruct
 	if n.tried++; n.tried > mostAmong || ctx.Err() != nil || n.silent != nil {
 		return d, false
 	}
+	what := d.x.what
 	d.at, d.x = at, n.ask(ctx, d.x.request.ReviewVersion, d.pair, objects...)
+	d.x.what = what // they may be at several versions
 	isRefused := d.x.judgement.Rejected() != nil
 	if d.refused || isRefused {
 		return d, d.refused && isRefused
@@ -79,6 +81,9 @@ func (n *neighbours) position(ctx context.Context, objects []*unstructured.Unstr
 	at := n.of.at
 	if n.of.refused {
 		return n.of, false
+	}
+	if _, further := n.shows(ctx, slices.Insert(slices.Clone(objects), 0, n.renamed(objects[0])), at+1); further {
+		return n.of, false // it is behind others that matters
 	}
 	for _, elsewhere := range []int{at / 2, at / 3, at - 1} {
 		if elsewhere < 0 || elsewhere == at {
@@ -158,18 +163,22 @@ func (p *prober) differing(d dependency) []reports.FieldFinding {
 	return findings
 }
 
+// only says what of the request it takes, if that is known, as the end of a message.
+func (d dependency) only() string {
+	if d.when == "" {
+		return ""
+	}
+	return "; it is so " + d.when
+}
+
 // message says how an object is converted otherwise than alone.
 func (d dependency) message() string {
 	n := len(d.x.request.Objects)
-	only := ""
-	if d.when != "" {
-		only = "; it is so " + d.when
-	}
 	switch {
 	case d.refused:
-		return fmt.Sprintf("%s: conversion of %d objects together failed, although it converts each of them alone: %s%s", d.x.what, n, d.x.judgement.Rejected(), only)
+		return fmt.Sprintf("%s: conversion of %d objects together failed, although it converts each of them alone: %s%s", d.x.what, n, d.x.judgement.Rejected(), d.only())
 	case d.x.before != nil:
 		return fmt.Sprintf("%s: object %d of %d: expected the same as before it was asked for another object, which is in request-before.json: %s", d.x.what, d.at, n, fewLines(d.apart))
 	}
-	return fmt.Sprintf("%s: object %d of %d: expected the same as alone: %s%s", d.x.what, d.at, n, fewLines(d.apart), only)
+	return fmt.Sprintf("%s: object %d of %d: expected the same as alone: %s%s", d.x.what, d.at, n, fewLines(d.apart), d.only())
 }

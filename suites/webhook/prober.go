@@ -61,12 +61,12 @@ type prober struct {
 	stale   map[string]*earlier // by version, see earlier
 	counted bool                // whether they were reported
 
-	depending  *[]dependency                               // see dependencies
-	remembered *memory                                     // see memory
-	lonely    map[corpus.Pair][]*unstructured.Unstructured // objects of batches that were converted, and are not alone
-	failing   *[]found                                     // see failures
-	closed    *[]found                                     // see unconverted
-	shut      *[]found                                     // see refusedWays
+	depending  *[]dependency                                // see dependencies
+	remembered *memory                                      // see memory
+	lonely     map[corpus.Pair][]*unstructured.Unstructured // objects of batches that were converted, and are not alone
+	failing    *[]found                                     // see failures
+	closed     *[]found                                     // see unconverted
+	shut       *[]found                                     // see refusedWays
 
 	came int // how many objects have made the way that a spec is about: its effective trials
 
@@ -187,7 +187,8 @@ func (p *prober) reach(ctx context.Context, x *exchange, send func(context.Conte
 	}
 	switch {
 	case x.response.TimedOut:
-		if err := p.hung(ctx); err != nil {
+		if is, hung := p.hung(ctx); is {
+			err := fmt.Errorf("it hangs: it does not answer any more, not even what it answered before: %w", hung)
 			if x.before == nil && p.last.body != nil {
 				x.before = &p.last
 				err = fmt.Errorf("%w; the last request that it answered is in request-before.json, and got %s", err, answered(&p.last))
@@ -221,18 +222,15 @@ func (p *prober) broken(x *exchange, err error) {
 	Fail(fmt.Sprintf("expected it to answer%s, but %v", over, err))
 }
 
-// hung says that a webhook that did not answer in time does not answer what it converted before either, if that is so: then each other request
-// would take as long.
-func (p *prober) hung(ctx context.Context) error {
+// hung reports whether a webhook that did not answer in time does not answer what it converted before either, and returns what came of that: then
+// each other request would take as long.
+func (p *prober) hung(ctx context.Context) (is bool, why error) {
 	converted := slices.IndexFunc(p.plain, func(x exchange) bool { return x.judgement.Rejected() == nil })
 	if converted < 0 {
-		return nil
+		return false, nil
 	}
 	response := p.env.Subject.Client.Send(ctx, p.plain[converted].body)
-	if !response.TimedOut || ctx.Err() != nil {
-		return nil
-	}
-	return fmt.Errorf("it hangs: it does not answer any more, not even what it answered before: %w", response.Err)
+	return response.TimedOut && ctx.Err() == nil, response.Err
 }
 
 // end says why a webhook has ended that did not answer, if it has: its program did, which is known a moment after the connection broke, or
