@@ -44,7 +44,7 @@ func Causes(r *reports.Report) []Cause {
 	var causes []*Cause
 	known := map[string]*Cause{}
 	several := len(Subjects(r)) > 1
-	has := fieldsOf(r.Webhook)
+	has, alone := fieldsOf(r.Webhook), between(r)
 	for _, result := range r.Results {
 		if !Problem(r, result) {
 			continue
@@ -54,6 +54,9 @@ func Causes(r *reports.Report) []Cause {
 			findings = []reports.FieldFinding{{Message: Brief(result)}}
 		}
 		for _, f := range findings {
+			if isBetween(f) {
+				f.When = alone[result.Subject]
+			}
 			key := fmt.Sprintf("%q %t %t", f.Field, f.Meant(), f.MadeUp)
 			switch {
 			case result.Verdict == requirement.Errored:

@@ -216,3 +216,44 @@ func TestLossyHidesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestBetween has fields that are lost between two of three versions alone: that is one cause, and none of them is meant. It is not if another way
+// loses something as well, if they are few, or if nothing is known of the third version.
+func TestBetween(t *testing.T) {
+	t.Parallel()
+	of := func(field, effect, from, to string) reports.FieldFinding {
+		return reports.FieldFinding{Field: field, Effect: effect, From: from, To: to, Lacking: effect == "lost", Message: "it is so"}
+	}
+	both := []reports.FieldFinding{of("spec.a", "lost", "v1", "v2"), of("spec.b", "lost", "v1", "v2"), of("spec.c", "changed", "v2", "v1")}
+	const one = "spec.a and 2 more are lost or changed between v1 and v2, and on no other way"
+	for name, test := range map[string]struct {
+		versions []string
+		findings []reports.FieldFinding
+		causes   int
+	}{
+		"one way":         {[]string{"v1", "v2", "v3"}, both, 1},
+		"another way":     {[]string{"v1", "v2", "v3"}, append(slices.Clone(both), of("spec.a", "lost", "v3", "v2")), 3},
+		"few":             {[]string{"v1", "v2", "v3"}, both[:2], 2},
+		"declared":        {[]string{"v1", "v2", "v3"}, both, 3},
+		"two versions":    {[]string{"v1", "v2"}, both, 3},
+		"nothing is lost": {[]string{"v1", "v2", "v3"}, []reports.FieldFinding{of("spec.a", "added", "v1", "v2"), of("spec.b", "added", "v1", "v2"), of("spec.c", "added", "v1", "v2")}, 3},
+	} {
+		r := &reports.Report{Webhook: &reports.Webhook{Kinds: []reports.Kind{{}}}, Results: []reports.Result{{Requirement: requirement.Requirement{ID: "area.trip.back"}, Verdict: requirement.Failed, Findings: test.findings}}}
+		for _, from := range test.versions {
+			for _, to := range test.versions {
+				r.Webhook.Kinds[0].Coverage = append(r.Webhook.Kinds[0].Coverage, reports.Coverage{From: from, To: to, Objects: 1})
+			}
+		}
+		if name == "declared" {
+			r.Webhook.Kinds[0].Lossy = []string{"spec.x: it is meant"}
+		}
+		Conclude(r)
+		causes := Causes(r)
+		if len(causes) != test.causes || (causes[0].What == one) != (test.causes == 1) {
+			t.Errorf("%s: %d causes, the first of which is %s", name, len(causes), causes[0].What)
+		}
+		if meant := slices.ContainsFunc(Losses(r), func(l Loss) bool { return l.Meant }); meant != (test.causes > 1 && name != "nothing is lost") {
+			t.Errorf("%s: losses may be meant: %t", name, meant)
+		}
+	}
+}

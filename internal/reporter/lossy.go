@@ -21,7 +21,7 @@ type Loss struct {
 // Losses returns the fields that failed requirements found lost or changed, those first that may be meant.
 func Losses(r *reports.Report) []Loss {
 	var losses []Loss
-	kept := notMeant(r)
+	kept, alone := notMeant(r), between(r)
 	for _, result := range r.Results {
 		if r.Webhook == nil || !r.Failing(result) {
 			continue
@@ -33,7 +33,7 @@ func Losses(r *reports.Report) []Loss {
 			}
 			k := r.Webhook.Kinds[at]
 			l := Loss{Path: f.Field, Group: k.Group, Kind: k.Kind, From: f.From, Through: f.To, Reason: brief(f.Message)}
-			l.Meant = f.Meant() && !kept[[2]string{result.Subject, f.Field}]
+			l.Meant = f.Meant() && !kept[[2]string{result.Subject, f.Field}] && alone[result.Subject] == ""
 			if !slices.ContainsFunc(losses, func(other Loss) bool {
 				other.Reason = l.Reason
 				return other == l

@@ -1,0 +1,58 @@
+package reporter
+
+import (
+	"slices"
+
+	"github.com/crdconform/crdconform/reports"
+)
+
+// fewBetween is how many fields have one cause, if nothing but the two versions that they are converted between distinguishes them from others.
+const fewBetween = 3
+
+// between returns, for definitions of which many fields are lost or changed between two versions, and none between these and a third, what to say
+// of it: no version lacks the fields, or they would be lost on other ways, too.
+func between(r *reports.Report) map[string]string {
+	all := map[string]string{}
+	if r.Webhook == nil {
+		return all
+	}
+	for _, k := range r.Webhook.Kinds {
+		if len(k.Lossy) > 0 {
+			continue // what is declared is not found, on other ways
+		}
+		fields, ways := map[string]bool{}, map[[2]string]bool{}
+		for _, result := range r.Results {
+			if result.Subject != k.Definition || !Problem(r, result) {
+				continue
+			}
+			for _, f := range result.Findings {
+				if isBetween(f) {
+					fields[f.Field] = true
+					ways[[2]string{min(f.From, f.To), max(f.From, f.To)}] = true
+				}
+			}
+		}
+		for way := range ways {
+			if len(fields) >= fewBetween && len(ways) == 1 && comesBack(k, way[0], way[1]) {
+				all[k.Definition] = "between " + way[0] + " and " + way[1] + ", and on no other way"
+			}
+		}
+	}
+	return all
+}
+
+// isBetween reports whether a finding is about what conversions lose or change.
+func isBetween(f reports.FieldFinding) bool {
+	return f.Field != "" && (f.Effect == "lost" || f.Effect == "changed") && f.When == "" && !f.Annotation && !f.MadeUp
+}
+
+// comesBack reports whether objects of two versions were converted to a third and back, and those of that to both.
+func comesBack(k reports.Kind, a, b string) bool {
+	tried := func(from, to string) bool {
+		return slices.ContainsFunc(k.Coverage, func(c reports.Coverage) bool { return c.From == from && c.To == to && c.Objects > 0 })
+	}
+	return slices.ContainsFunc(k.Coverage, func(c reports.Coverage) bool {
+		third := c.To
+		return third != a && third != b && tried(a, third) && tried(b, third) && tried(third, a) && tried(third, b)
+	})
+}
