@@ -154,6 +154,27 @@ func TestKeptElsewhere(t *testing.T) {
 	}
 }
 
+// TestDefaultIsNotKept has a webhook lose what the other version has no field for, of which the default alone comes back, since API servers
+// fill it in.
+func TestDefaultIsNotKept(t *testing.T) {
+	t.Parallel()
+	definition := strings.NewReplacer("ref: {type: object,", "open: {type: boolean, default: true}, ref: {type: object,").Replace(renamed)
+	subject := served{handler: stranger{converts: func(_, to string, object map[string]any) string {
+		if spec := specOf(object); to == "v2" {
+			delete(spec, "open")
+		}
+		return ""
+	}}}.of(t, definition)
+	subject.Objects = 12
+	for _, f := range foundBy(t, subject, requirement.WebhookConversionZeroValues) {
+		if f.Field == "spec.open" && f.Meant() {
+			return
+		}
+		t.Logf("%+v", f)
+	}
+	t.Error("the loss of false should be one that may be meant")
+}
+
 // TestTraces has a webhook add to objects the labels of all that it has ever converted.
 func TestTraces(t *testing.T) {
 	t.Parallel()

@@ -212,7 +212,8 @@ func (p *prober) specially(ctx context.Context, style corpus.Style, blames func(
 	what.check = func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		findings := check(ctx, pair, objects)
 		for i := range findings {
-			findings[i].effect.kept = findings[i].effect.lacks != ""
+			// What a default fills in again is no value that was kept: nothing else comes back from such a field.
+			findings[i].effect.kept = findings[i].effect.lacks != "" && p.survivors(ctx, pair)[p.schemaOf(pair.From).Place(findings[i].path)]
 		}
 		return findings
 	}
