@@ -84,8 +84,8 @@ site: build ## Make the documentation a site of static pages, in bin/site
 	rm -rf $(BIN)/site
 	$(BIN)/crdconform explain --all --output json | $(GO) run ./internal/site/generate . $(BIN)/site
 
-scoreboard: build ## Check the conversions of public operators, into bin/scoreboard; needs a module proxy, and minutes for each
-	$(GO) run ./internal/test/measure scoreboard $(BIN)/crdconform $(BIN)/scoreboard
+scoreboard: build ## Check the conversions of public operators (all, or OPERATORS="NAME..."), into bin/scoreboard; needs a module proxy, and minutes for each
+	$(GO) run ./internal/test/measure scoreboard $(BIN)/crdconform $(BIN)/scoreboard $(OPERATORS)
 
 SAME ?= 20
 SLOWER ?= 10

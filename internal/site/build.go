@@ -77,6 +77,20 @@ func Build(documents fs.FS, explanations []explanation.Explanation) (map[string]
 	return b.files, nil
 }
 
+// Page makes a page that does not belong to the documents, and links nothing but the root of the site, which is relative to it.
+func Page(title, root string, markdown []byte) ([]byte, error) {
+	t, err := template.New("page").Parse(pageTemplate)
+	if err != nil {
+		return nil, err
+	}
+	var body, out bytes.Buffer
+	if err = goldmark.New(goldmark.WithExtensions(extension.Table)).Convert(markdown, &body); err != nil {
+		return nil, err
+	}
+	err = t.Execute(&out, page{title, root, template.HTML(body.String()), []link{{"crdconform", "index.html"}}}) //nolint:gosec // goldmark escapes what is written in documents
+	return out.Bytes(), err
+}
+
 type builder struct {
 	template *template.Template
 	menu     []link

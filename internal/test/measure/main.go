@@ -1,6 +1,6 @@
 // Command measure measures what is too slow for tests, or says what benchmarks measured:
 //
-//	measure scoreboard CRDCONFORM FOLDER                     # what holds for public operators
+//	measure scoreboard CRDCONFORM FOLDER [NAME]...           # what holds for public operators
 //	measure self-comparison CRDCONFORM REPEAT SAME SLOWER    # how often load --baseline is wrong
 //	measure table FILE                                       # the claims that benchmarks wrote
 //

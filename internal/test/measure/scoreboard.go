@@ -9,15 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
-	"strings"
-	"time"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
-	"github.com/crdconform/crdconform/requirement"
 )
 
 var (
@@ -34,9 +31,12 @@ type subject struct {
 	Module   string   `json:"module"`
 	Version  string   `json:"version"`
 	Licence  string   `json:"licence"`
-	CRDs     string   `json:"crds"`           // in the module
-	From     string   `json:"from,omitempty"` // module@version with the definition, if it is another
-	Packages []string `json:"packages"`       // in the module; with controller-runtime, each has an AddToScheme
+	CRDs     string   `json:"crds"`              // in the module
+	From     string   `json:"from,omitempty"`    // module@version with the definition, if it is another
+	Packages []string `json:"packages"`          // in the module; with controller-runtime, each has an AddToScheme
+	Imports  []string `json:"imports,omitempty"` // in the module, packages that register their types with those
+
+	Requires []string `json:"requires,omitempty"` // module@version, newer than the module's go.mod says
 
 	style
 	Checked []checkedCause `json:"checked,omitempty"` // what reading the module's source said about each cause
@@ -44,18 +44,18 @@ type subject struct {
 
 // checkedCause is a cause of findings that was compared with the source.
 type checkedCause struct {
-	Cause   string `json:"cause"`
+	Cause   string `json:"cause"`   // how its text begins, such as its field, or one around it; or "any other"
 	Verdict string `json:"verdict"` // true, arguable, meant, or false
 	How     string `json:"how"`     // file:line, and a sentence
 }
 
-// scoreboard builds the conversions of public operators from their modules, checks them, and writes what holds for whom. Each report has the
-// command that makes it again.
+// scoreboard builds the conversions of public operators from their modules, checks them, and writes what holds for whom. With names, only
+// these operators are checked again. Each report has the command that makes it again.
 func scoreboard(ctx context.Context, args []string) error {
-	if len(args) != 2 {
+	if len(args) < 2 {
 		return errors.New("it requires the program crdconform, and the folder to write to")
 	}
-	program, folder := args[0], args[1]
+	program, folder, only := args[0], args[1], args[2:]
 	all, err := read()
 	if err != nil {
 		return err
@@ -63,21 +63,21 @@ func scoreboard(ctx context.Context, args []string) error {
 	if program, err = filepath.Abs(program); err != nil {
 		return err
 	}
-	var board strings.Builder
-	fmt.Fprintf(&board, "# Scoreboard\n\nWhat crdconform found in the conversions of public operators, on %s. The conversions are those of the modules, served as their managers serve them.\n\n", time.Now().UTC().Format(time.DateOnly))
-	board.WriteString("| operator | version | licence | outcome | passed | failed | tolerated | report |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	var errs []error
+	var rows []row
 	for _, s := range all {
-		r, err := s.judged(ctx, program, folder)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
-			continue
+		if len(only) == 0 || slices.Contains(only, s.Name) {
+			if err = s.judge(ctx, program, folder); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
+				continue
+			}
 		}
-		fmt.Fprintf(&board, "| [%s](https://pkg.go.dev/%s@%s) | %[3]s | %s | %s | %d | %d | %d | [%[1]s/report.html](%[1]s/report.html) |\n",
-			s.Name, s.Module, s.Version, s.Licence, reporter.Headline(r), r.Counts[requirement.Passed], r.Counts[requirement.Failed], r.Counts[requirement.Tolerated])
+		if r, err := reports.ReadFile(filepath.Join(folder, s.Name)); err == nil {
+			spent, _ := os.ReadFile(filepath.Join(folder, s.Name, spentFile))
+			rows = append(rows, row{s, r, string(spent)})
+		}
 	}
-	board.WriteString("\nEach folder has its webhook; `go build` there, and the command in the report, make it again.\n")
-	return errors.Join(append(errs, os.WriteFile(filepath.Join(folder, "README.md"), []byte(board.String()), 0o644))...) //nolint:gosec // it is to be read
+	return errors.Join(append(errs, writeBoard(folder, rows))...)
 }
 
 func read() ([]subject, error) {
@@ -85,49 +85,78 @@ func read() ([]subject, error) {
 	return all, yaml.UnmarshalStrict(operators, &all)
 }
 
-// judged builds and checks a subject.
-func (s subject) judged(ctx context.Context, program, folder string) (*reports.Report, error) {
+// spentFile has the seconds of processor time that a check took.
+const spentFile = "processor-seconds"
+
+// judge builds and checks a subject.
+func (s subject) judge(ctx context.Context, program, folder string) error {
 	dir := filepath.Join(folder, s.Name)
-	source, err := s.source()
-	if err != nil {
-		return nil, err
-	}
 	downloaded, err := download(ctx, s.Module+"@"+s.Version)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	modfile, err := s.modfile(ctx, downloaded)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err = errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "go.mod"), []byte(modfile), 0o644)); err != nil { //nolint:gosec // it is to be read
-		return nil, err
+		return err
+	}
+	source, err := s.source(controllerRuntime(ctx, dir))
+	if err != nil {
+		return err
 	}
 	if len(source) > 0 {
 		if err = os.WriteFile(filepath.Join(dir, "main.go"), source, 0o644); err != nil { //nolint:gosec // it is to be read
-			return nil, err
+			return err
 		}
 	}
 	commands, start := s.builds()
 	for _, command := range commands {
-		if err = inFolder(ctx, dir, command...); err != nil {
-			return nil, err
+		if err = inFolder(ctx, dir, command...).Run(); err != nil {
+			return err
 		}
 	}
+	if err = s.define(ctx, dir); err != nil {
+		return err
+	}
+	check := inFolder(ctx, dir, append([]string{program, "check", "--crd", "crds.yaml", "--seed", "1", "--report-dir", ".", "--"}, start...)...)
+	err = check.Run()
+	spent := ""
+	if check.ProcessState != nil {
+		spent = fmt.Sprintf("%.0f", (check.ProcessState.UserTime() + check.ProcessState.SystemTime()).Seconds())
+	}
+	return errors.Join(os.WriteFile(filepath.Join(dir, spentFile), []byte(spent), 0o644), unjudged(err)) //nolint:gosec // it is to be read
+}
+
+// define writes the definition of a subject.
+func (s subject) define(ctx context.Context, dir string) error {
 	defining, err := download(ctx, cmp.Or(s.From, s.Module+"@"+s.Version))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	definitions, err := os.ReadFile(filepath.Join(defining.Dir, s.CRDs))
+	definition, err := os.ReadFile(filepath.Join(defining.Dir, s.CRDs))
+	if definition = s.rendered(definition); err == nil && s.Style == "" {
+		definition, err = withConversion(definition)
+	}
 	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "crds.yaml"), definition, 0o644) //nolint:gosec // it is to be read
+}
+
+// withConversion is a definition as it is installed, whose conversion most projects add with kustomize. Without it, nothing says that objects at
+// versions that are not served any more are converted.
+func withConversion(definition []byte) ([]byte, error) {
+	var crd map[string]any
+	if err := yaml.Unmarshal(definition, &crd); err != nil {
 		return nil, err
 	}
-	if err = os.WriteFile(filepath.Join(dir, "crds.yaml"), s.rendered(definitions), 0o644); err != nil { //nolint:gosec // it is to be read
+	webhook := map[string]any{"conversionReviewVersions": []any{"v1"}, "clientConfig": map[string]any{"service": map[string]any{"namespace": "system", "name": "webhook-service", "path": "/convert"}}}
+	if err := unstructured.SetNestedMap(crd, map[string]any{"strategy": "Webhook", "webhook": webhook}, "spec", "conversion"); err != nil {
 		return nil, err
 	}
-	checked := inFolder(ctx, dir, append([]string{program, "check", "--crd", "crds.yaml", "--seed", "1", "--report-dir", ".", "--"}, start...)...)
-	r, err := reports.ReadFile(dir)
-	return r, errors.Join(err, unjudged(checked))
+	return yaml.Marshal(crd)
 }
 
 // unjudged is an error that says that nothing was found out; that a webhook does not conform is a result.
@@ -138,20 +167,9 @@ func unjudged(err error) error {
 	return err
 }
 
-// required is the version of a module that crdconform itself is built with.
-func required(module string) string {
-	build, _ := debug.ReadBuildInfo()
-	for _, d := range build.Deps {
-		if d.Path == module {
-			return d.Version
-		}
-	}
-	return "latest"
-}
-
-func inFolder(ctx context.Context, dir string, command ...string) error {
+func inFolder(ctx context.Context, dir string, command ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, command[0], command[1:]...) //nolint:gosec // they are ours
 	c.Dir, c.Stdout, c.Stderr = dir, os.Stdout, os.Stderr
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod")
-	return c.Run()
+	return c
 }

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"text/template"
+
+	"k8s.io/apimachinery/pkg/util/version"
 )
 
 var (
@@ -36,15 +38,42 @@ func mains() map[string]string {
 	return map[string]string{"": operatorMain, "knative": knativeMain, "handler": handlerMain, "program": ""}
 }
 
-// source is the webhook of a subject; an operator that is a program of its own needs none.
-func (s subject) source() ([]byte, error) {
+// source is the webhook of a subject, for a version of controller-runtime; an operator that is a program of its own needs none.
+func (s subject) source(runtime string) ([]byte, error) {
 	t, err := template.New("webhook").Funcs(template.FuncMap{"version": path.Base, "name": name, "isVersion": isVersion}).Parse(mains()[s.Style])
 	if err != nil {
 		return nil, err
 	}
 	var b strings.Builder
-	err = t.Execute(&b, s)
+	err = t.Execute(&b, struct {
+		subject
+
+		Handler string
+	}{s, handler(runtime)})
 	return []byte(b.String()), err
+}
+
+// handler is what makes the handler of a version of controller-runtime.
+func handler(runtime string) string {
+	v, err := version.ParseSemantic(runtime)
+	switch {
+	case err == nil && v.LessThan(version.MustParseSemantic("v0.15.0")):
+		return "injected(scheme)"
+	case err == nil && v.LessThan(version.MustParseSemantic("v0.23.0")):
+		return "conversion.NewWebhookHandler(scheme)"
+	}
+	return "conversion.NewWebhookHandler(scheme, conversion.NewRegistry())"
+}
+
+// controllerRuntime is the version that a module in a folder is built with; empty if it is built without.
+func controllerRuntime(ctx context.Context, dir string) string {
+	c := inFolder(ctx, dir, "go", "list", "-m", "-f", "{{.Version}}", "sigs.k8s.io/controller-runtime")
+	c.Stdout = nil
+	out, err := c.Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // builds are the commands that make the program webhook of a subject, and how to start it.
@@ -99,9 +128,8 @@ type moduleVersion struct {
 func (s subject) modfile(ctx context.Context, m module) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "module scoreboard/%s\n\ngo 1.26.0\n\nrequire %s %s\n", s.Name, s.Module, s.Version)
-	if s.Style == "" {
-		fmt.Fprintf(&b, "\nrequire sigs.k8s.io/controller-runtime %s\n", required("sigs.k8s.io/controller-runtime"))
-		return b.String(), nil
+	for _, other := range s.Requires {
+		fmt.Fprintf(&b, "require %s\n", strings.Replace(other, "@", " ", 1))
 	}
 	out, err := exec.CommandContext(ctx, "go", "mod", "edit", "-json", m.GoMod).Output() //nolint:gosec // it is in the module cache
 	if err != nil {
