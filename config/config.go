@@ -76,6 +76,16 @@ type Config struct { //nolint:recvcheck // a value, which Override alone changes
 	Rehearse Rehearse `json:"rehearse"`
 	// Disruptions of the webhook, and limits on their effects.
 	Disrupt Disrupt `json:"disrupt"`
+	// The API server to check, beyond its kind.
+	Cluster cluster `json:"cluster,omitzero"`
+	// How the commands doctor and storage connect to a cluster, beyond a kubeconfig and a context.
+	Connection connection `json:"connection,omitzero"`
+	// How the commands of storage read and migrate what is stored.
+	Storage storage `json:"storage,omitzero"`
+	// What the command record serves with, and when it ends. It reads no file.
+	Record record `json:"record,omitzero"`
+	// How the command diff verifies the one and the other webhook. It reads no file.
+	Diff diff `json:"diff,omitzero"`
 
 	source *source // nil if there is neither a file nor a flag
 }
@@ -311,6 +321,15 @@ type Load struct {
 	Repeat int `json:"repeat"`
 	// How long the first stage is sent beforehand without being measured. The default is 0s.
 	WarmUp Duration `json:"warmUp,omitzero"`
+
+	MetricsAddress string `json:"metricsAddress,omitempty"`
+	VegetaResults  string `json:"vegetaResults,omitempty"`
+	WriteTargets   string `json:"writeTargets,omitempty"`
+	Workers        int    `json:"workers,omitempty"`
+	WorkerImage    string `json:"workerImage,omitempty"`
+	Kubeconfig     string `json:"kubeconfig,omitempty"`
+	Namespace      string `json:"namespace,omitempty"`
+	Kubernetes     string `json:"kubernetes,omitempty"`
 }
 
 // Stage is one stage of a load test: either phases, or clients for a duration.

@@ -62,6 +62,7 @@ func (c Config) problems() []*ProblemError {
 	k.objectives()
 	k.rehearse()
 	k.disrupt()
+	k.settings()
 	k.bounds()
 	return k.problems
 }

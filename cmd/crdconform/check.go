@@ -63,7 +63,7 @@ Specify the webhook by its URL, by spec.conversion of the definition (--from-crd
 In a kind or existing cluster, the webhook can be deployed as pods, from an image (--webhook-image) or manifests
 (--webhook-manifests). All settings can also be written in crdconform.yaml, which "crdconform init" creates; flags override it.
 
-Values in samples at the paths of --redact are masked when the samples are read, so neither the reports nor the webhook
+Values in samples at the paths of redact, a key, are masked when the samples are read, so neither the reports nor the webhook
 receive them. A path at which no sample has a value is an error.
 
 A violation that API servers reject fails the check. One that they accept is Tolerated, and fails the check only with --strict.
@@ -177,8 +177,7 @@ func (c *checker) check() (engine.Description, error) {
 	if err := read.Validate(); err != nil {
 		return engine.Description{}, err
 	}
-	c.api.sort = string(read.APIServer)
-	if err := c.api.validate(); err != nil {
+	if err := errors.Join(c.api.take(&read), c.api.validate()); err != nil {
 		return engine.Description{}, err
 	}
 	return engine.Description{
@@ -200,7 +199,7 @@ func orInput(name string) string {
 
 // webhook puts the one that arguments and flags name in the place of the one in the file.
 func (c *checker) webhook(read *config.Config) error {
-	source, flag, err := c.source()
+	source, flag, err := c.source(read.Webhook)
 	if err != nil {
 		return err
 	}
@@ -211,9 +210,8 @@ func (c *checker) webhook(read *config.Config) error {
 	case "url":
 		given.Webhook.URL = c.args[0]
 	case "command":
-		command := *c.options.given.Webhook.Command
-		command.Args, command.Dir = c.program, ""
-		given.Webhook.Command = &command
+		options.Option{Key: "webhook.command.path"}.In(&given)
+		given.Webhook.Command.Args, given.Webhook.Command.Dir = c.program, ""
 	case "fromCRD":
 		given.Webhook.FromCRD = &config.FromCRD{}
 	case "inCluster":
@@ -224,20 +222,20 @@ func (c *checker) webhook(read *config.Config) error {
 }
 
 // source is the key below webhook of the one that arguments and flags name, with what names it; nothing when they leave that to
-// the file.
-func (c *checker) source() (key, flag string, err error) {
+// the file, which has a webhook as well.
+func (c *checker) source(read config.Webhook) (key, flag string, err error) {
 	fromCRD, _ := c.flags.GetBool("from-crd") // every command that has a webhook has the flag
 	switch {
 	case c.inCluster.any() && (fromCRD || len(c.args)+len(c.program) > 0):
-		return "", "", fmt.Errorf("--%s deploys a webhook, but a URL, a program or --from-crd is also given; give only one of them", c.inCluster.first())
+		return "", "", fmt.Errorf("%s deploys a webhook, but a URL, a program or --from-crd is also given; give only one of them", c.inCluster.first())
 	case c.inCluster.any():
-		return "inCluster", "--" + c.inCluster.first(), nil
+		return "inCluster", c.inCluster.first(), nil
 	case fromCRD && len(c.args)+len(c.program) > 0:
 		return "", "", fmt.Errorf("give %s only one of a URL, a program after --, and --from-crd", c.name)
-	case c.flags.Changed("path") && len(c.program) == 0:
-		return "", "", errors.New("--path: only valid with a program; a URL contains its path")
-	case c.flags.Changed("address") && len(c.args)+len(c.program) > 0:
-		return "", "", errors.New("--address: only valid with --from-crd; a URL and a program have their own")
+	case c.options.says("webhook.command") && len(c.program) == 0 && (read.Command == nil || len(c.args) > 0 || fromCRD):
+		return "", "", errors.New("--set webhook.command: only valid with a program; a URL contains its path")
+	case c.options.says("webhook.fromCRD.address") && len(c.args)+len(c.program) > 0:
+		return "", "", fmt.Errorf("%s: only valid with --from-crd; a URL and a program have their own", c.options.name("webhook.fromCRD.address"))
 	case len(c.args) == 1:
 		return "url", "webhook URL", nil
 	case len(c.program) > 0:

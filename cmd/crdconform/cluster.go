@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/cluster/source"
 	"github.com/crdconform/crdconform/internal/options"
@@ -34,6 +36,9 @@ func (f *clusterFlags) bind(s streams, flags *pflag.FlagSet, command string) {
 		if slices.Contains(f.without, o.Name) || !slices.ContainsFunc(f.allowed(), func(k kinds.Kind) bool { return slices.Contains(k.Options, o.Name) }) {
 			continue
 		}
+		if strings.HasPrefix(o.Name, clusterKeys) {
+			continue // it has no flag
+		}
 		switch v := o.Value.(type) {
 		case *bool:
 			if o.Name != kinds.ReadOnly || f.looks {
@@ -54,6 +59,40 @@ func (f *clusterFlags) bind(s streams, flags *pflag.FlagSet, command string) {
 	flags.Lookup("api-server").Usage += ": " + strings.Join(texts, "; ")
 }
 
+// clusterKeys is what the keys of options begin with that have no flags.
+const clusterKeys = "cluster."
+
+// take takes the options that have no flags from a configuration, and fails if one was given that is of another kind of cluster.
+func (f *clusterFlags) take(c *config.Config) error {
+	f.sort = string(c.APIServer)
+	var errs []error
+	for _, o := range f.options.Table() {
+		if !strings.HasPrefix(o.Name, clusterKeys) {
+			continue
+		}
+		value := options.Value(reflect.ValueOf(c).Elem(), o.Name, false)
+		if value.IsZero() {
+			continue
+		}
+		if k, _ := f.kind(); !slices.Contains(k.Options, o.Name) {
+			if strings.HasPrefix(c.Origin(o.Name), "--") { // what a file says may be for other runs
+				errs = append(errs, fmt.Errorf("--set %s is only valid with --api-server %s, not %s", o.Name, strings.Join(f.belongs(o.Name), " or "), f.sort))
+			}
+			continue
+		}
+		switch to := o.Value.(type) {
+		case *bool:
+			*to = value.Bool()
+		case *string:
+			*to = value.String()
+			if in, _ := options.Of(o.Name); in.Files {
+				*to = c.Path(*to)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // allowed are the kinds that there may be.
 func (f *clusterFlags) allowed() []kinds.Kind {
 	return slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool { return len(f.kinds) > 0 && !slices.Contains(f.kinds, k.Name) })
@@ -65,7 +104,7 @@ func (f *clusterFlags) belongs(flag string) []string {
 	var owners []string
 	for _, k := range f.allowed() {
 		from := k.Source(kinds.Options{})
-		if slices.Contains(k.Options, flag) || deploys && from.Pods && (flag != "webhook-image-archive" || from.Images) {
+		if slices.Contains(k.Options, flag) || deploys && from.Pods {
 			owners = append(owners, k.Name)
 		}
 	}
@@ -112,6 +151,9 @@ func (f *clusterFlags) validate() error {
 // asFlag shows what is wrong with an option as a flag.
 func asFlag(err error) error {
 	if wrong, is := errors.AsType[*kinds.OptionError](err); is {
+		if strings.HasPrefix(wrong.Option, clusterKeys) {
+			return fmt.Errorf("--set %w", wrong)
+		}
 		return fmt.Errorf("--%w", wrong)
 	}
 	return err
@@ -125,9 +167,12 @@ func (f *clusterFlags) again() string {
 		case flag.Name == "set":
 			sets, _ := f.flags.GetStringArray(flag.Name) // as it is bound
 			for _, set := range sets {
+				if strings.HasPrefix(set, "cluster.keep=") {
+					continue
+				}
 				text.WriteString(" --set " + shell.Quote(set))
 			}
-		case flag.Name != "api-server" && f.belongs(flag.Name) == nil, flag.Name == "keep":
+		case flag.Name != "api-server" && f.belongs(flag.Name) == nil:
 		case flag.Value.Type() == "bool":
 			if flag.Value.String() == "true" {
 				text.WriteString(" --" + flag.Name)

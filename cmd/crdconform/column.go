@@ -133,7 +133,7 @@ func (m *matrix) arguments(c column) []string {
 		all = append(all, "--strict")
 	}
 	if !m.deadline.IsZero() { // each has what is left of the time of all
-		all = append(all, fmt.Sprintf("--run-timeout=%s", max(time.Until(m.deadline), time.Millisecond).Round(time.Millisecond)))
+		all = append(all, fmt.Sprintf("--set=runTimeout=%s", max(time.Until(m.deadline), time.Millisecond).Round(time.Millisecond)))
 	}
 	return append(all, fmt.Sprintf("--seed=%d", m.seed), "--report-dir="+filepath.Join(m.dir, c.folder))
 }

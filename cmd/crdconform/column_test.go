@@ -48,10 +48,11 @@ func runColumn() {
 	dir, as := "", ""
 	for _, arg := range os.Args {
 		flag, value, _ := strings.Cut(arg, "=")
+		value = strings.TrimPrefix(value, "cluster.assets=")
 		switch {
 		case flag == "--report-dir":
 			dir = value
-		case flag == "--assets" && slices.Contains([]string{asEmbedded, asLast, asCrash, asCut}, filepath.Base(value)):
+		case arg == "--set=cluster.assets="+value && slices.Contains([]string{asEmbedded, asLast, asCrash, asCut}, filepath.Base(value)):
 			as = filepath.Base(value)
 			continue
 		}

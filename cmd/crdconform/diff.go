@@ -31,8 +31,6 @@ type differ struct {
 	options       optionFlags
 	given         config.Config // what the flags say that crdconform.yaml could say
 	crds, samples []string
-	caFile        [2]string // for A and for B
-	serverName    [2]string
 	output        string
 
 	definitions []*corpus.Definition
@@ -67,7 +65,8 @@ Exit codes:
        or no request that both convert
   130  interrupted; the differences found so far and the number of requests left are shown`,
 		Example: `  crdconform diff https://localhost:9443/convert https://localhost:9444/convert --ca-file ca.crt --recording widgets.jsonl.gz
-  crdconform diff https://localhost:9443/convert https://localhost:9444/convert --ca-file-a old.crt --ca-file-b new.crt --crd config/crd/bases
+  crdconform diff https://localhost:9443/convert https://localhost:9444/convert \
+    --set diff.caFileA=old.crt --set diff.caFileB=new.crt --crd config/crd/bases
   crdconform diff https://localhost:9443/convert --ca-file ca.crt --recording widgets.jsonl.gz`,
 		Args: oneURLOrTwo,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -91,11 +90,6 @@ func (d *differ) bindFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&d.recording, "recording", "", "file written by \"crdconform record\", with the requests to send and, for one URL, the answers to compare with")
 	d.options.bind(flags, "diff")
-	for i, side := range []string{"-a", "-b"} {
-		whose := []string{"the first webhook", "the second webhook"}[i]
-		flags.StringVar(&d.caFile[i], "ca-file"+side, "", "certificates to verify "+whose+", in PEM; default: those of the system")
-		flags.StringVar(&d.serverName[i], "server-name"+side, "", "name to verify the certificate of "+whose+" against; default: the host of the URL")
-	}
 	flags.StringVarP(&d.output, "output", "o", "text", "format: text or json")
 }
 
@@ -158,9 +152,9 @@ func (d *differ) check() error {
 		return err
 	}
 	if len(d.urls) == 1 {
-		for _, flag := range []string{"ca-file-a", "ca-file-b", "server-name-a", "server-name-b"} {
-			if d.flags.Changed(flag) {
-				return fmt.Errorf("--%s: there is one URL only; give --%s", flag, flag[:len(flag)-2])
+		for key, other := range map[string]string{"diff.caFileA": "--ca-file", "diff.caFileB": "--ca-file", "diff.serverNameA": serverNameKey, "diff.serverNameB": serverNameKey} {
+			if d.options.says(key) {
+				return fmt.Errorf("--set %s: there is one URL only; give %s", key, other)
 			}
 		}
 	}
@@ -170,21 +164,23 @@ func (d *differ) check() error {
 // connect prepares a client for one of the URLs. All of its errors are about usage.
 func (d *differ) connect(i int) (*wire.Client, error) {
 	w := d.given.Webhook
-	side := []string{"-a", "-b"}[i]
-	flag, name := "ca-file", w.CAFile
-	if d.caFile[i] != "" {
-		flag, name = "ca-file"+side, d.caFile[i]
+	of := d.given.Diff
+	file, name, side := []string{of.CAFileA, of.CAFileB}[i], []string{of.ServerNameA, of.ServerNameB}[i], []string{"A", "B"}[i]
+	byFile, byName := "--ca-file", serverNameKey
+	if len(d.urls) == 2 {
+		byFile, byName = "--set diff.caFile"+side, "--set diff.serverName"+side
 	}
-	if len(d.urls) == 1 {
-		side = ""
+	option := byFile
+	if file == "" {
+		option, file = "--ca-file", w.CAFile
 	}
-	ca, err := authority(flag, name)
+	ca, err := authority(option, file)
 	if err != nil {
 		return nil, err
 	}
 	return wire.Connect(wire.Endpoint{
-		URL: d.urls[i], CA: ca, ServerName: cmp.Or(d.serverName[i], w.ServerName), HTTP2: w.HTTP2, Timeout: w.Timeout.Duration,
-		CAOption: "--ca-file" + side, ServerNameOption: "--server-name" + side,
+		URL: d.urls[i], CA: ca, ServerName: cmp.Or(name, w.ServerName), HTTP2: w.HTTP2, Timeout: w.Timeout.Duration,
+		CAOption: byFile, ServerNameOption: byName,
 	})
 }
 
@@ -216,7 +212,7 @@ func (d *differ) read(ctx context.Context) error {
 		return err
 	}
 	for _, kind := range kinds {
-		questions, err := recording.About(ctx, kind, d.given.Load.ReviewVersion, d.given.Generate.Objects, d.given.Generate.Seed)
+		questions, err := recording.About(ctx, kind, cmp.Or(d.given.Load.ReviewVersion, "v1"), d.given.Generate.Objects, d.given.Generate.Seed)
 		if ctx.Err() != nil {
 			return &exitError{code: exitInterrupted}
 		}

@@ -26,7 +26,7 @@ func TestDiffInterrupted(t *testing.T) {
 	urlA, caA := serve(t, webhook.Handler(), nil)
 	urlB, caB := serve(t, handler, nil)
 	var out, errs strings.Builder
-	code := execute(ctx, []string{"diff", urlA, urlB, "--ca-file-a", caA, "--ca-file-b", caB, "--crd", definitionFile}, streams{out: &out, err: &errs})
+	code := execute(ctx, []string{"diff", urlA, urlB, "--set", "diff.caFileA=" + caA, "--set", "diff.caFileB=" + caB, "--crd", definitionFile}, streams{out: &out, err: &errs})
 	says := regexp.MustCompile(`\nInterrupted with (\d+) of (\d+) requests left\n0 differences in (\d+) requests?, `).FindStringSubmatch(out.String())
 	if code != exitInterrupted || says == nil || errs.String() != "" {
 		t.Fatalf("exit code %d, and it says %q and %q", code, out.String(), errs.String())

@@ -58,8 +58,8 @@ ca.crt. KUBECONFIG names the API server of the run, as does {kubeconfig}. The fi
 does it. Without a program, the reference webhook is disrupted.
 
 With --api-server kind, the webhook runs as pods, from --webhook-image or --webhook-manifests: restart.graceful and restart.killed
-delete a pod, replicas.rollout and replicas.single-rollout restart the Deployment or, with --old-image, update it from that
-image to --webhook-image, replicas.one-killed deletes one of two pods, certificate.leaf replaces the certificate in the
+delete a pod, replicas.rollout and replicas.single-rollout restart the Deployment or, with disrupt.oldImage, update it from
+that image to --webhook-image, replicas.one-killed deletes one of two pods, certificate.leaf replaces the certificate in the
 Secret, and definition.storage and definition.changed do the same as without pods. The other scenarios are NotApplicable. With
 --api-server existing, --disrupt-pods is required, and nothing is touched that the run did not create.
 
@@ -71,8 +71,8 @@ The history of each scenario is in histories/ in the report folder; --judge FILE
   crdconform disrupt --crd config/crd/bases --scenario replicas.rollout --objective rolling \
     --old-program './manager-v1.4 --webhook-port={port} --webhook-cert-path={certs}' \
     -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
-  crdconform disrupt --crd config/crd/bases --api-server kind --webhook-image widgets:dev --old-image widgets:v1.4 \
-    --rate 100 --objective rolling
+  crdconform disrupt --crd config/crd/bases --api-server kind --webhook-image widgets:dev \
+    --set disrupt.oldImage=widgets:v1.4 --rate 100 --objective rolling
   crdconform disrupt --judge crdconform-report/histories --objective restart.recovery=2s`,
 		Args: programOnly,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -82,7 +82,7 @@ The history of each scenario is in histories/ in the report folder; --judge FILE
 	}
 	d.bindOptions(cmd)
 	flags := cmd.Flags()
-	d.api.kinds, d.api.without = []string{"embedded", "kind", "existing"}, []string{"watch-cache", "kubernetes", "webhook-host", "listen"}
+	d.api.kinds, d.api.without = []string{"embedded", "kind", "existing"}, []string{"kubernetes"}
 	d.api.bind(s, flags, "disruption")
 	d.api.complete(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("scenario", completeScenario)

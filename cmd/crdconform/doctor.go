@@ -75,7 +75,7 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	d.bind(flags)
+	d.bind(flags, "doctor")
 	flags.StringSliceVar(&d.contexts, "contexts", nil, "contexts of several clusters, which are inspected one after another, with a table at the end")
 	flags.StringVarP(&d.namespace, "namespace", "n", "", "inspect only definitions whose webhook is in this namespace")
 	flags.BoolVarP(&d.all, "all-namespaces", "A", false, "inspect definitions with webhooks in any namespace, which is the default")
@@ -92,6 +92,9 @@ func doctorForms() []string { return []string{"text", "html", "json", "junit", "
 
 func (d *doctoring) run(ctx context.Context, names []string) error {
 	if err := knownFormat(d.output, doctorForms()...); err != nil {
+		return err
+	}
+	if _, err := d.configure(); err != nil {
 		return err
 	}
 	switch {

@@ -3,11 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/shell"
 )
@@ -21,15 +26,19 @@ func flagError(cmd *cobra.Command, err error) error {
 				names = append(names, f.Name)
 			}
 		})
-		if name := unknown.GetSpecifiedName(); name == "filter" && cmd.Flags().Lookup("scenario") != nil {
+		name := unknown.GetSpecifiedName()
+		if keys := keysLike(cmd, name); len(keys) > 0 {
+			return fmt.Errorf("unknown flag --%s: it is %s of %s, or --set %s=%s", name, strings.Join(keys, " or "), config.FileName, keys[0], valueOf(keys[0]))
+		}
+		if name == "filter" && cmd.Flags().Lookup("scenario") != nil {
 			return errors.New("unknown flag --filter; --scenario selects what this command checks")
 		} else if (name == "ca-file" || name == "server-name") && cmd.Flags().Lookup("scenario") != nil {
 			return fmt.Errorf("unknown flag --%s: this command starts a program, given after --, with a certificate of its own", name)
 		}
-		if near := options.Nearest(unknown.GetSpecifiedName(), names); near != "" {
-			return fmt.Errorf("unknown flag --%s; did you mean --%s?", unknown.GetSpecifiedName(), near)
+		if near := options.Nearest(name, names); near != "" {
+			return fmt.Errorf("unknown flag --%s; did you mean --%s?", name, near)
 		}
-		return fmt.Errorf("unknown flag --%s", unknown.GetSpecifiedName())
+		return fmt.Errorf("unknown flag --%s", name)
 	}
 	if invalid, is := errors.AsType[*pflag.InvalidValueError](err); is {
 		if wanted := wantedOf(invalid); wanted != "" {
@@ -37,6 +46,51 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	}
 	return err
+}
+
+// keysLike returns the keys without a flag of a command that end as the name of a flag that there is not: webhook.serverName for
+// server-name. Where none does, it returns those whose last word is the last one of the flag.
+func keysLike(cmd *cobra.Command, flag string) []string {
+	command := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath()), " ")
+	var alike, ending []string
+	for _, o := range options.All() {
+		if o.Flag != "" || !slices.Contains(o.Commands, command) {
+			continue
+		}
+		steps, last := strings.Split(flagName(o.Key), "."), flag[strings.LastIndex(flag, "-")+1:]
+		for i := range steps {
+			if strings.Join(steps[i:], "-") == flag {
+				alike = append(alike, o.Key)
+			}
+		}
+		if end := steps[len(steps)-1]; flag != last && (end == last || strings.HasSuffix(end, "-"+last)) {
+			ending = append(ending, o.Key)
+		}
+	}
+	if len(alike) > 0 {
+		return alike
+	}
+	return ending
+}
+
+// valueOf stands for a value of a key.
+func valueOf(key string) string {
+	if options.Value(reflect.ValueOf(new(config.Config)).Elem(), key, true).Kind() == reflect.Slice {
+		return "[VALUE]"
+	}
+	return "VALUE"
+}
+
+// flagName writes the steps of a key as flags are written: webhook.server-name.
+func flagName(key string) string {
+	var name strings.Builder
+	for i, letter := range key {
+		if i > 0 && unicode.IsUpper(letter) && unicode.IsLower(rune(key[i-1])) {
+			name.WriteByte('-')
+		}
+		name.WriteRune(unicode.ToLower(letter))
+	}
+	return name.String()
 }
 
 // wantedOf says what the value of a flag has to be; nothing where the library says it well.

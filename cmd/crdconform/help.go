@@ -14,18 +14,14 @@ const allFlags = "all"
 
 // common returns the flags that the help of a command shows, of those that have too many for a screen. The others are shown with --all.
 func common(command string) []string {
-	const webhook = "ca-file server-name from-crd address path "
+	const webhook = "ca-file from-crd address "
 	flags := map[string]string{
 		"check": webhook + "crd samples old expect record-expected filter skip known-failing strict api-server seed report-dir history hold set",
 		"load":  webhook + "crd samples profile rate batch clients duration objective repeat baseline max-regress through-api-server report-dir set",
-		"run": "filter skip known-failing strict seed report-dir history api-server kubernetes kind-image assets context read-only " +
-			"load-duration load-rate load-profile webhook-image webhook-manifests run-timeout set",
-		"disrupt":              "crd samples scenario objective old-program rate known-failing strict seed report-dir history api-server context webhook-image webhook-manifests old-image disrupt-pods run-timeout judge set",
-		"rehearse":             "crd old old-program objects from-context generate redact install ca-file server-name path filter skip known-failing strict api-server seed report-dir history set",
-		"record":               "listen name file ca-out tls-cert tls-key ca-file server-name redact max-size max-exchanges set",
-		"storage status":       "context kubeconfig output snapshot audit-log skip-resources etcd-endpoints etcd-ca-file etcd-cert etcd-key",
-		"storage migrate":      "context kubeconfig dry-run drop steps with proof concurrency qps max-latency settle etcd-endpoints etcd-ca-file etcd-cert etcd-key output",
-		"storage safe-to-drop": "context kubeconfig output snapshot audit-log skip-resources ignore-requests etcd-endpoints etcd-ca-file etcd-cert etcd-key",
+		"run": "filter skip known-failing strict seed report-dir history api-server kubernetes context read-only " +
+			"load-duration load-rate load-profile webhook-image webhook-manifests set",
+		"disrupt":  "crd samples scenario objective old-program rate known-failing strict seed report-dir history api-server context webhook-image webhook-manifests disrupt-pods judge set",
+		"rehearse": "crd old old-program objects from-context generate redact ca-file filter skip known-failing strict api-server seed report-dir history set",
 	}
 	return strings.Fields(flags[command])
 }

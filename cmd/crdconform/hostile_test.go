@@ -35,7 +35,7 @@ func attacks() map[string]attack {
 		"diff, no end":       {"diff", "body without end", []string{"--generate", "1"}, exitUnjudged},
 		"check, a bomb":      {"check", "gzip bomb of lists", []string{"--generate", few, "--filter", "webhook.response"}, exitViolates},
 		"check, much text":   {"check", "text just below the bound", []string{"--generate", few, "--filter", "webhook.response"}, exitConforms},
-		"check, frames":      {"check", "HTTP/2, frames that nobody knows without end", []string{"--set", "webhook.http2=true", "--generate", few, "--filter", "webhook.response.in-time", "--timeout", "3s"}, exitViolates},
+		"check, frames":      {"check", "HTTP/2, frames that nobody knows without end", []string{"--set", "webhook.http2=true", "--generate", few, "--filter", "webhook.response.in-time", "--set", "webhook.timeout=3s"}, exitViolates},
 		"check, API servers": {"check", "endless to API servers", []string{"--generate", few, "--filter", "resource.read,webhook.response.uid"}, exitViolates},
 		"load, headers":      {"load", "headers without end", []string{"--duration", "1s", "--rate", "4"}, exitViolates},
 	}
@@ -91,7 +91,7 @@ func meets(t *testing.T, name string) (url, ca, says string) {
 // begin starts the program of an attack.
 func (a attack) begin(t *testing.T, url, ca string) *executable.Running {
 	t.Helper()
-	args := slices.Concat([]string{a.command, url, "--ca-file", ca, "--crd", there(t, definitionFile), "--timeout", "10s"}, a.args)
+	args := slices.Concat([]string{a.command, url, "--ca-file", ca, "--crd", there(t, definitionFile), "--set", "webhook.timeout=10s"}, a.args)
 	if a.command == "diff" {
 		args = append(args, url)
 	}

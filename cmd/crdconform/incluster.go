@@ -12,27 +12,25 @@ import (
 // inClusterFlags say which webhook to deploy as pods of the cluster.
 type inClusterFlags struct{ *optionFlags }
 
-// deploying are the flags that say what to deploy.
+// deploying are the keys that say what to deploy.
 func deploying() []string {
-	return []string{"webhook-image", "webhook-image-archive", "webhook-manifests"}
+	return []string{"webhook.inCluster.image", "webhook.inCluster.archive", "webhook.inCluster.manifests"}
 }
 
-// any reports whether one of the flags is given that say what to deploy.
-func (f inClusterFlags) any() bool {
-	return slices.ContainsFunc(deploying(), f.flags.Changed)
-}
+// any reports whether it is said what to deploy.
+func (f inClusterFlags) any() bool { return slices.ContainsFunc(deploying(), f.says) }
 
 // check fails for settings of a webhook to deploy if nothing says which, unless that is said elsewhere.
 func (f inClusterFlags) check(said bool) error {
-	if f.setsBelow("webhook.inCluster") && !said {
-		return errors.New("--set webhook.inCluster: no webhook to deploy specified; give --webhook-image, --webhook-image-archive or --webhook-manifests")
+	if f.says("webhook.inCluster") && !said {
+		return errors.New("--set webhook.inCluster: no webhook to deploy specified; give --webhook-image or --webhook-manifests, or archive")
 	}
 	return nil
 }
 
-// first is the first of the flags that say what to deploy.
+// first is what is given first of what says what to deploy.
 func (f inClusterFlags) first() string {
-	return deploying()[slices.IndexFunc(deploying(), f.flags.Changed)]
+	return f.name(deploying()[slices.IndexFunc(deploying(), f.says)])
 }
 
 // inCluster is the webhook that run deploys.
@@ -53,7 +51,7 @@ func (w *inCluster) validate(c config.Config, from *source.Source) error {
 	if !w.flags.any() {
 		return w.flags.over(&w.checked)
 	}
-	inPlaceOf(&w.checked, config.Config{Webhook: config.Webhook{InCluster: &config.InCluster{}}}, "inCluster", "--"+w.flags.first())
+	inPlaceOf(&w.checked, config.Config{Webhook: config.Webhook{InCluster: &config.InCluster{}}}, "inCluster", w.flags.first())
 	if err := w.flags.over(&w.checked); err != nil {
 		return err
 	}

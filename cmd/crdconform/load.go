@@ -23,6 +23,7 @@ import (
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/load/workers"
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/visible"
 )
@@ -35,12 +36,8 @@ type loader struct {
 
 // loadFlags are what the flags of load say that the configuration file cannot say.
 type loadFlags struct {
-	metricsAddress, results, targets   string
-	baseline                           string
-	workers                            int
-	workerImage, kubeconfig, namespace string
-	kubernetes                         string
-	maxRegress                         []string
+	baseline   string
+	maxRegress []string
 }
 
 func newLoad(s streams) *cobra.Command {
@@ -64,8 +61,8 @@ as p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. A
 
   crdconform load --crd config/crd/bases --profile apiserver --objective kep -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
 
-  crdconform load https://localhost:9443/convert --ca-file ca.crt --samples widgets.yaml --from v1alpha1 --to v1 \
-    --profile batch --batch 1,50,500 --rate 10,20 --objective p99=200ms`,
+  crdconform load https://localhost:9443/convert --ca-file ca.crt --samples widgets.yaml \
+    --set 'load.pairs=[{from: v1alpha1, to: v1}]' --profile batch --batch 1,50,500 --rate 10,20 --objective p99=200ms`,
 		Args: urlOrProgram,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l.take(cmd, args)
@@ -76,14 +73,6 @@ as p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. A
 	flags, g := cmd.Flags(), &l.load
 	l.bindHistory(flags)
 	l.bindVerbosity(flags)
-	flags.StringVar(&g.metricsAddress, "metrics-address", "", "host:port at which to serve /metrics for Prometheus during the load test, without authentication")
-	flags.StringVar(&g.results, "vegeta-results", "", "file to write every request to, in the format of vegeta report, plot and encode")
-	flags.StringVar(&g.targets, "write-targets", "", "file to write the requests to instead of sending them, in the JSON format of vegeta attack; requires the webhook's URL")
-	flags.IntVar(&g.workers, "workers", 0, "processes that share the load; with --worker-image, pods of a Job in a cluster; 0 uses only this process")
-	flags.StringVar(&g.workerImage, "worker-image", "", "image with crdconform of this release as its entry point, for workers in a cluster; cannot be combined with --vegeta-results or webhook.clientCertificate")
-	flags.StringVar(&g.kubeconfig, "kubeconfig", "", "kubeconfig for --worker-image; default: $KUBECONFIG or ~/.kube/config")
-	flags.StringVar(&g.namespace, "namespace", "", "namespace for --worker-image; default: that of the kubeconfig's context")
-	flags.StringVar(&g.kubernetes, "kubernetes", "", "minor version of the API server of --through-api-server, such as 1.34, as listed by \"crdconform matrix minors\"; default: the newest")
 	flags.StringVar(&g.baseline, "baseline", "", "report.json of an earlier run to compare with; both runs need --repeat 5 or more")
 	bindRegress(cmd, &g.maxRegress)
 	_ = cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(profiles.Names(), cobra.ShellCompDirectiveNoFileComp))
@@ -116,27 +105,27 @@ func (l *loader) run(ctx context.Context) error {
 	if check.Launcher, err = l.launcher(check.Config); err != nil {
 		return err
 	}
-	check.Workers = l.load.workers
+	check.Workers = check.Load.Workers
 	p := &progress{said: l.said, streams: l.streams, patience: patience}
-	if check.LoadSource, err = l.through(check.Load.ThroughAPIServer); err != nil {
+	if check.LoadSource, err = l.through(check.Config); err != nil {
 		return err
 	}
 	if check.Launcher != nil && check.Load.Profile == profiles.Search {
-		return errors.New("--workers: a search runs only in this process; leave --workers out")
+		return errors.New("load.workers: a search runs only in this process; leave workers out")
 	}
 	plan, err := check.Prepare() //nolint:contextcheck // definitions are validated without waiting for anything
 	if err != nil {
 		return err
 	}
 	l.act()
-	if l.load.targets != "" {
-		if l.load.results != "" {
-			return errors.New("--write-targets sends nothing, so --vegeta-results has nothing to write; leave one of them out")
+	if targets := check.Load.WriteTargets; targets != "" {
+		if check.Load.VegetaResults != "" {
+			return check.At("load.writeTargets", "nothing is sent, so there is nothing to write for %s; leave one of them out", options.Key("load.vegetaResults"))
 		}
-		return l.writeTargets(plan)
+		return l.writeTargets(plan, check.Path(targets))
 	}
 	p.seed = plan.Seed()
-	stop, forget, err := l.observed(ctx, p, cmp.Or(check.Load.Profile, "stages"))
+	stop, forget, err := l.observed(ctx, p, check.Config)
 	if err != nil {
 		return err
 	}
@@ -151,12 +140,12 @@ func (l *loader) run(ctx context.Context) error {
 }
 
 // writeTargets writes the requests to a file that vegeta attacks with.
-func (l *loader) writeTargets(plan *engine.Plan) error {
+func (l *loader) writeTargets(plan *engine.Plan, path string) error {
 	targets, err := plan.Targets()
 	if err != nil {
-		return fmt.Errorf("--write-targets: %w", err)
+		return fmt.Errorf("load.writeTargets: %w", err)
 	}
-	file, _, err := newFile("write-targets", l.load.targets)
+	file, _, err := newFile("load.writeTargets", path)
 	if err != nil {
 		return err
 	}
@@ -166,27 +155,28 @@ func (l *loader) writeTargets(plan *engine.Plan) error {
 		err = errors.Join(err, encode(&targets[i]))
 	}
 	if err = errors.Join(err, buffer.Flush(), file.Close()); err != nil {
-		return fmt.Errorf("--write-targets: %w", err)
+		return fmt.Errorf("load.writeTargets: %w", err)
 	}
-	return write(l.out, fmt.Sprintf("crdconform: wrote %s to %s; none was sent\n", visible.Count(len(targets), "request", ""), l.load.targets))
+	return write(l.out, fmt.Sprintf("crdconform: wrote %s to %s; none was sent\n", visible.Count(len(targets), "request", ""), path))
 }
 
 // through returns where the API server comes from whose clients are measured; nil for the built-in one.
-func (l *loader) through(wanted bool) (*source.Source, error) {
-	if !l.flags.Changed("kubernetes") {
+func (l *loader) through(c config.Config) (*source.Source, error) {
+	const key = "load.kubernetes"
+	o := kinds.Options{Variable: l.variable, Kubernetes: c.Load.Kubernetes, WatchCache: true}
+	if o.Kubernetes == "" {
 		return nil, nil //nolint:nilnil // that is the built-in one
 	}
-	o := kinds.Options{Variable: l.variable, Kubernetes: l.load.kubernetes, WatchCache: true}
 	minor, older, err := kinds.EmbeddedMinor(o.Kubernetes)
-	if err != nil {
-		return nil, asFlag(err)
+	if wrong, is := errors.AsType[*kinds.OptionError](err); is {
+		return nil, c.At(key, "%w", wrong.Err)
 	}
-	if !wanted {
-		return nil, errors.New("--kubernetes: only valid with --through-api-server")
+	if !c.Load.ThroughAPIServer {
+		return nil, c.At(key, "only valid with %s", options.Key("load.throughAPIServer"))
 	}
 	if older {
 		if _, err := kinds.Programs(o).Find(minor); err != nil {
-			return nil, fmt.Errorf("--kubernetes %s: %w", minor, err)
+			return nil, c.At(key, "%s: %w", minor, err)
 		}
 	}
 	return kinds.EmbeddedSource(o), nil
@@ -250,46 +240,45 @@ func (l *loader) baseline() (*engine.Baseline, error) {
 
 // launcher is where workers run; nil when there are to be none. Its errors are about usage.
 func (l *loader) launcher(c config.Config) (workers.Launcher, error) {
-	g := l.load
-	for _, name := range []string{"kubeconfig", "namespace"} {
-		if l.flags.Changed(name) && g.workerImage == "" {
-			return nil, fmt.Errorf("--%s: only valid with --worker-image; without it, workers are processes on this machine", name)
-		}
-	}
+	g := c.Load
 	switch {
-	case g.workers < 0:
-		return nil, fmt.Errorf("--workers %d: must be at least 1, or 0 for none", g.workers)
-	case g.workers == 0 && g.workerImage != "":
-		return nil, errors.New("--worker-image: give the number of workers with --workers")
-	case g.workers == 0:
+	case g.WorkerImage == "" && g.Kubeconfig != "":
+		return nil, c.At("load.kubeconfig", "only valid with workerImage; without it, workers are processes on this machine")
+	case g.WorkerImage == "" && g.Namespace != "":
+		return nil, c.At("load.namespace", "only valid with workerImage; without it, workers are processes on this machine")
+	case g.Workers == 0 && g.WorkerImage != "":
+		return nil, c.At("load.workerImage", "give the number of workers with %s", options.Key("load.workers"))
+	case g.Workers == 0:
 		return nil, nil
-	case g.results != "":
-		return nil, errors.New("--vegeta-results: workers do not produce a list of all requests; leave --workers out")
+	case g.VegetaResults != "":
+		return nil, c.At("load.vegetaResults", "workers do not produce a list of all requests; leave %s out", options.Key("load.workers"))
 	case c.Webhook.ClientCertificate.CertFile != "" || c.Webhook.ClientCertificate.KeyFile != "":
-		return nil, errors.New("--workers: workers never receive a private key, so they cannot use webhook.clientCertificate; leave one of them out")
-	case g.workerImage == "":
+		return nil, c.At("load.workers", "workers never receive a private key, so they cannot use webhook.clientCertificate; leave one of them out")
+	case g.WorkerImage == "":
 		path, err := os.Executable()
 		return workers.Processes{Path: path, Args: []string{"worker"}}, err
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = g.kubeconfig
+	if g.Kubeconfig != "" {
+		rules.ExplicitPath = c.Path(g.Kubeconfig)
+	}
 	given := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
 	cluster, err := given.ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("--kubeconfig: %w", err)
+		return nil, fmt.Errorf("load.kubeconfig: %w", err)
 	}
-	namespace := g.namespace
+	namespace := g.Namespace
 	if namespace == "" {
 		if namespace, _, err = given.Namespace(); err != nil {
-			return nil, fmt.Errorf("--kubeconfig: %w", err)
+			return nil, fmt.Errorf("load.kubeconfig: %w", err)
 		}
 	}
-	return workers.NewJob(cluster, workers.JobOptions{Namespace: namespace, Image: g.workerImage})
+	return workers.NewJob(cluster, workers.JobOptions{Namespace: namespace, Image: g.WorkerImage})
 }
 
-// observed has those watch that the flags name; a stage without a name is called as the profile. It returns what ends that, and
+// observed has those watch that the configuration names; a stage without a name is called as the profile. It returns what ends that, and
 // what removes a file that was made for it and is not needed after all.
-func (l *loader) observed(ctx context.Context, p *progress, profile string) (stop, forget func() error, err error) {
+func (l *loader) observed(ctx context.Context, p *progress, c config.Config) (stop, forget func() error, err error) {
 	var closers []func() error
 	forget = func() error { return nil }
 	stop = func() error {
@@ -299,16 +288,16 @@ func (l *loader) observed(ctx context.Context, p *progress, profile string) (sto
 		}
 		return errors.Join(errs...)
 	}
-	if l.load.metricsAddress != "" {
-		e, err := newExporter(ctx, l.load.metricsAddress, profile)
+	if c.Load.MetricsAddress != "" {
+		e, err := newExporter(ctx, c.Load.MetricsAddress, cmp.Or(c.Load.Profile, "stages"))
 		if err != nil {
 			return nil, nil, err
 		}
 		p.tell("metrics: http://%s/metrics", e.address)
 		p.observers, closers = append(p.observers, e.watch), append(closers, e.close)
 	}
-	if l.load.results != "" {
-		r, err := newResults(l.load.results)
+	if c.Load.VegetaResults != "" {
+		r, err := newResults(c.Path(c.Load.VegetaResults))
 		if err != nil {
 			return nil, nil, errors.Join(err, stop())
 		}
@@ -321,9 +310,6 @@ func (l *loader) observed(ctx context.Context, p *progress, profile string) (sto
 // setLoad adds what flags of load say that is more than one value.
 func (l *loader) setLoad(c *config.Config) error {
 	changed := l.flags.Changed
-	if changed("from") != changed("to") {
-		return errors.New("--from and --to must be given together")
-	}
 	if changed("duration") && c.Load.Duration.Duration == 0 { // which is to say nothing in the file
 		return errors.New("--duration 0s: must be greater than 0")
 	}
@@ -361,8 +347,10 @@ func (l *loader) clashing(asked config.Load) error {
 		return errors.New("--profile replay: no recording; give the file that \"crdconform record\" wrote with --recording")
 	case !replayed && changed("recording") != "":
 		return fmt.Errorf("--recording: the profile %s does not use it; leave --profile out", asked.Profile)
-	case replayed && changed("batch", "from") != "":
-		return fmt.Errorf("--%s: the recording is sent unchanged; leave the flag out", changed("batch", "from"))
+	case replayed && changed("batch") != "":
+		return errors.New("--batch: the recording is sent unchanged; leave the flag out")
+	case replayed && l.options.says("load.pairs"):
+		return errors.New("--set load.pairs: the recording is sent unchanged; leave it out")
 	case replayed && !through && changed("duration") != "":
 		return errors.New("--duration: each request of a recording is sent once; leave the flag out, or set the speed with --rate")
 	case replayed && !through && changed("samples") != "":

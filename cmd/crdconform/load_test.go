@@ -26,7 +26,7 @@ func TestObserved(t *testing.T) {
 		t.Skip("left out by -short: a load that lasts until it was looked at")
 	}
 	url, ca := serve(t, webhook.Handler(), nil)
-	p := start(t, "load", url, "--ca-file", ca, "--duration", "3s", "--rate", "20", "--metrics-address", "127.0.0.1:0", "--vegeta-results", "results.gob")
+	p := start(t, "load", url, "--ca-file", ca, "--duration", "3s", "--rate", "20", "--set", "load.metricsAddress=127.0.0.1:0", "--set", "load.vegetaResults=results.gob")
 	p.Await(t, "s of 3s")
 	address := regexp.MustCompile(`metrics: (\S+)`).FindStringSubmatch(p.Out.String())
 	if address == nil {
@@ -68,9 +68,9 @@ func TestResultsWithoutAReader(t *testing.T) {
 					reader.Close()
 				}
 			}()
-			r = ran(t, "load", url, "--ca-file", ca, "--duration", "500ms", "--rate", "4", "--vegeta-results", pipe)
+			r = ran(t, "load", url, "--ca-file", ca, "--duration", "500ms", "--rate", "4", "--set", "load.vegetaResults="+pipe)
 		}
 		r.Exits(t, code)
-		has(t, r.Err, "crdconform: --vegeta-results: write ", "broken pipe")
+		has(t, r.Err, "crdconform: load.vegetaResults: write ", "broken pipe")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/cluster/minors"
 	"github.com/crdconform/crdconform/internal/engine"
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -29,6 +31,7 @@ type matrix struct {
 	streams
 	selection
 	options  optionFlags
+	settings config.Config
 	values   map[string]*[]string // by the flag of the columns that have them
 	parallel int
 	dir      string
@@ -58,7 +61,7 @@ and two processors.
 
 A requirement that is known to fail may pass on some of the API servers, but not on all.
 
---run-timeout applies to all API servers together. When it expires, the checks in progress write reports of what they have
+runTimeout (--set) applies to all API servers together. When it expires, the checks in progress write reports of what they have
 judged, the remaining API servers are not checked, and the table is written.`,
 		Example: `  crdconform matrix --embedded 1.28,1.31,1.34,1.36,1.37
   crdconform matrix --embedded 1.28,1.31,1.34,1.36 --parallel 4
@@ -69,20 +72,17 @@ judged, the remaining API servers are not checked, and the table is written.`,
 			given := m.options.given
 			m.flags, m.filter, m.skip = cmd.Flags(), given.Filter, given.Skip
 			m.strict, m.seed, m.dir = given.Strict, given.Generate.Seed, given.ReportDir
-			m.timeout = given.RunTimeout.Duration
+			m.settings = config.Default()
+			if err := m.options.apply(&m.settings); err != nil {
+				return err
+			}
+			m.timeout = m.settings.RunTimeout.Duration
 			return m.run(cmd.Context())
 		},
 	}
 	flags := cmd.Flags()
-	help := map[string]string{}
-	for _, o := range new(kinds.Options).Table() {
-		help[o.Name] = o.Help
-	}
 	for _, k := range columnKinds() {
 		m.values[k.Columns.Flag] = flags.StringSlice(k.Columns.Flag, k.Columns.Default, k.Columns.Help)
-		for _, option := range k.Columns.Shared {
-			flags.String(option, "", help[option])
-		}
 	}
 	flags.IntVar(&m.parallel, "parallel", 0, "number of API servers to check at a time; 0 means 2, or 1 with one processor or with --kind-image")
 	m.options.bind(flags, cmd.Name())
@@ -101,19 +101,32 @@ func (m *matrix) columns() []column {
 	var all []column
 	for _, k := range columnKinds() {
 		for _, value := range m.given(k.Columns) {
-			name, flags := k.Name, []string{"--api-server=" + k.Name, "--" + k.Columns.Option + "=" + value}
+			name, flags := k.Name, []string{"--api-server=" + k.Name, given(k.Columns.Option, value)}
 			if k.Columns.Named {
 				name += "-" + value
 			}
 			for _, option := range k.Columns.Shared {
-				if shared := m.flags.Lookup(option).Value.String(); shared != "" {
-					flags = append(flags, "--"+option+"="+shared)
+				if shared := m.shared(option); shared != "" {
+					flags = append(flags, given(option, shared))
 				}
 			}
 			all = append(all, column{fmt.Sprintf("%d-%s", len(all)+1, name), flags, k.Columns, value})
 		}
 	}
 	return all
+}
+
+// given is an option of a column as run takes it.
+func given(option, value string) string {
+	if strings.HasPrefix(option, clusterKeys) {
+		return "--set=" + option + "=" + value
+	}
+	return "--" + option + "=" + value
+}
+
+// shared is the value of an option for all columns of a kind.
+func (m *matrix) shared(option string) string {
+	return options.Value(reflect.ValueOf(m.settings), option, false).String()
 }
 
 // given returns the values of the flag for columns, of which each makes one.
@@ -131,7 +144,7 @@ func (m *matrix) validate() error {
 		return fmt.Errorf("--parallel %d: must be at least 1, or 0 to choose by the machine", m.parallel)
 	}
 	if m.timeout < 0 {
-		return fmt.Errorf("--run-timeout %s: must be at least 0s; leave it out for no limit", m.timeout)
+		return fmt.Errorf("--set runTimeout=%s: it is negative; leave it out for no limit", m.timeout)
 	}
 	var more []string
 	for _, k := range columnKinds() {
@@ -146,8 +159,8 @@ func (m *matrix) validate() error {
 			}
 		}
 		for _, option := range k.Columns.Shared {
-			if shared := m.flags.Lookup(option).Value; shared.String() != "" && len(values) == 0 {
-				return fmt.Errorf("--%s %s is only valid with %s", option, shared, flag)
+			if m.shared(option) != "" && len(values) == 0 {
+				return fmt.Errorf("--set %s is only valid with %s", option, flag)
 			}
 		}
 	}
@@ -175,7 +188,7 @@ func (m *matrix) usable(columns []column) error {
 		o := kinds.Options{Variable: m.variable}
 		o.Set(c.of.Option, c.value)
 		for _, option := range c.of.Shared {
-			o.Set(option, m.flags.Lookup(option).Value.String())
+			o.Set(option, m.shared(option))
 		}
 		err := c.of.Validate(o)
 		if wrong, is := errors.AsType[*kinds.OptionError](err); is && wrong.Option == c.of.Option {

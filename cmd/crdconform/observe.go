@@ -55,7 +55,7 @@ type exporter struct {
 func newExporter(ctx context.Context, address, profile string) (*exporter, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("--metrics-address %s: %w", address, err)
+		return nil, fmt.Errorf("load.metricsAddress %s: %w", address, err)
 	}
 	stage := []string{"stage"}
 	counter := func(name, help string) *prometheus.CounterVec {
@@ -112,9 +112,9 @@ type results struct {
 	err     error // the first one; nothing is written after it
 }
 
-// newFile makes a file that a flag names, and reports whether it was not there before. One that is there may be needed by somebody; what is
+// newFile makes a file that a key names, and reports whether it was not there before. One that is there may be needed by somebody; what is
 // no file, such as a pipe, is written to.
-func newFile(flag, path string) (file *os.File, made bool, err error) {
+func newFile(key, path string) (file *os.File, made bool, err error) {
 	flags := os.O_WRONLY
 	if info, missing := os.Stat(path); missing != nil || info.Mode().IsRegular() {
 		flags |= os.O_CREATE | os.O_EXCL
@@ -122,15 +122,15 @@ func newFile(flag, path string) (file *os.File, made bool, err error) {
 	file, err = os.OpenFile(path, flags, 0o644)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return nil, false, fmt.Errorf("--%s %s: the file already exists; give another name, or remove it", flag, path)
+		return nil, false, fmt.Errorf("%s %s: the file already exists; give another name, or remove it", key, path)
 	case err != nil:
-		return nil, false, fmt.Errorf("--%s: %w", flag, err)
+		return nil, false, fmt.Errorf("%s: %w", key, err)
 	}
 	return file, flags&os.O_CREATE != 0, nil
 }
 
 func newResults(path string) (*results, error) {
-	file, made, err := newFile("vegeta-results", path)
+	file, made, err := newFile("load.vegetaResults", path)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (r *results) watch(load.Workload) load.Watch {
 
 func (r *results) close() error {
 	if err := errors.Join(r.err, r.buffer.Flush(), r.file.Close()); err != nil {
-		return fmt.Errorf("--vegeta-results: %w", err)
+		return fmt.Errorf("load.vegetaResults: %w", err)
 	}
 	return nil
 }

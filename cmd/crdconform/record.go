@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
@@ -39,8 +40,6 @@ type recorder struct {
 	certFile, keyFile string
 	file              string
 	redact            []string
-	maxSize           string
-	maxExchanges      int
 
 	certificate tls.Certificate
 	authority   []byte // of the certificate, in PEM; nil when it is one of the user's
@@ -57,7 +56,7 @@ for load tests that repeat the recording.
 
 To use the proxy, point spec.conversion.webhook.clientConfig of the CustomResourceDefinition to the URL that it prints, and set
 caBundle as printed. Its certificate is created for localhost, the host of --listen and every --name, and is valid for 90 days.
-With --tls-cert and --tls-key, it uses your certificate, for API servers that trust another authority.
+With record.tlsCert and record.tlsKey (--set), it uses your certificate, for API servers that trust another authority.
 
 Values at the paths of --redact are never written to disk, whether in requests, in responses or in annotations that contain
 copies of objects: letters become x or X and digits 1, in strings and numbers, and true becomes false. Length and form are kept
@@ -75,7 +74,7 @@ Exit codes:
   3    could not start, or could not write everything`,
 		Example: `  crdconform record https://localhost:9443/convert --ca-file ca.crt --file widgets.jsonl.gz
   crdconform record https://localhost:9443/convert --ca-file ca.crt --file widgets.jsonl --redact spec.password --redact 'spec.users[*].token'
-  crdconform record https://10.0.0.7:443/convert --ca-file ca.crt --server-name widgets.system.svc --listen 0.0.0.0:9444 --name 10.0.0.5 --file widgets.jsonl`,
+  crdconform record https://10.0.0.7:443/convert --ca-file ca.crt --set webhook.serverName=widgets.system.svc --listen 0.0.0.0:9444 --name 10.0.0.5 --file widgets.jsonl`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("record requires the URL of a webhook, such as https://localhost:9443/convert, but got %d arguments", len(args))
@@ -96,11 +95,7 @@ func (r *recorder) bindFlags(cmd *cobra.Command) {
 	flags.StringVar(&r.listen, "listen", "localhost:9444", "host and port to listen on; port 0 for a free one")
 	flags.StringSliceVar(&r.names, "name", nil, "another name or address for the certificate, such as the one at which API servers reach this machine; can be repeated")
 	flags.StringVar(&r.caOut, "ca-out", "", "file to write the certificate of the authority to, in PEM")
-	flags.StringVar(&r.certFile, "tls-cert", "", "certificate to serve with, in PEM; default: a new one")
-	flags.StringVar(&r.keyFile, "tls-key", "", "private key of --tls-cert, in PEM")
 	flags.StringVar(&r.file, "file", "", "file to record to; must not exist yet; compressed if its name ends in .gz")
-	flags.StringVar(&r.maxSize, "max-size", "256Mi", "maximum size of the file in bytes, such as 64Mi or 1Gi")
-	flags.IntVar(&r.maxExchanges, "max-exchanges", 0, "maximum number of exchanges; 0 means no limit")
 	r.flags.bind(flags, "record")
 }
 
@@ -156,30 +151,35 @@ func (r *recorder) connect() (*wire.Client, error) {
 		return nil, err
 	}
 	w := r.flags.given.Webhook
-	ca, err := authority("ca-file", w.CAFile)
+	ca, err := authority("--ca-file", w.CAFile)
 	if err != nil {
 		return nil, err
 	}
 	return wire.Connect(wire.Endpoint{
-		URL: r.url, CA: ca, ServerName: w.ServerName, HTTP2: w.HTTP2, Timeout: w.Timeout.Duration, CAOption: "--ca-file", ServerNameOption: "--server-name",
+		URL: r.url, CA: ca, ServerName: w.ServerName, HTTP2: w.HTTP2, Timeout: w.Timeout.Duration, CAOption: "--ca-file", ServerNameOption: serverNameKey,
 	})
 }
 
 // options are those of the recording, as the flags say. All errors are about usage.
 func (r *recorder) options() (recording.Options, error) {
-	o := recording.Options{Tool: toolVersion(), Started: time.Now(), MaxExchanges: r.maxExchanges, Compress: strings.HasSuffix(r.file, ".gz")}
-	size, err := resource.ParseQuantity(r.maxSize)
+	c := config.Default()
+	if err := r.flags.over(&c); err != nil {
+		return recording.Options{}, err
+	}
+	if err := c.Validate(); err != nil {
+		return recording.Options{}, err
+	}
+	limits := c.Record
+	o := recording.Options{Tool: toolVersion(), Started: time.Now(), MaxExchanges: limits.MaxExchanges, Compress: strings.HasSuffix(r.file, ".gz")}
+	size, err := resource.ParseQuantity(cmp.Or(limits.MaxSize, "256Mi"))
+	r.certFile, r.keyFile = limits.TLSCert, limits.TLSKey
 	switch {
 	case r.file == "":
 		return o, errors.New("--file: no file to record to; give its name")
 	case err != nil || size.Value() < leastSize:
-		return o, fmt.Errorf("--max-size %s: not a size of at least %d bytes; write it as 64Mi or 1Gi", r.maxSize, leastSize)
-	case r.maxExchanges < 0:
-		return o, fmt.Errorf("--max-exchanges %d: must be at least 0", r.maxExchanges)
-	case (r.certFile == "") != (r.keyFile == ""):
-		return o, errors.New("--tls-cert and --tls-key must be given together")
+		return o, fmt.Errorf("--set record.maxSize: %s is not a size of at least %d bytes; write it as 64Mi or 1Gi", limits.MaxSize, leastSize)
 	case r.certFile != "" && (r.caOut != "" || len(r.names) > 0):
-		return o, errors.New("--ca-out and --name cannot be combined with --tls-cert and --tls-key")
+		return o, errors.New("--ca-out and --name cannot be combined with record.tlsCert and record.tlsKey")
 	}
 	if _, _, err = net.SplitHostPort(r.listen); err != nil {
 		return o, fmt.Errorf("--listen %s: not an address; give a host and a port, such as localhost:9444", r.listen)
@@ -196,7 +196,7 @@ func (r *recorder) certify() error {
 	if r.certFile != "" {
 		var err error
 		if r.certificate, err = files.KeyPair(r.certFile, r.keyFile); err != nil {
-			return fmt.Errorf("--tls-cert: %w", err)
+			return fmt.Errorf("--set record.tlsCert: %w", err)
 		}
 		return nil
 	}
@@ -287,7 +287,7 @@ func (r *recorder) conclude(traffic recording.Traffic, s recording.Summary) erro
 	noted(int(traffic.Other), "Not recorded: %s for something other than a conversion")
 	noted(s.Unread, "Not recorded: %s that could not be decoded")
 	if s.Full {
-		noted(s.Dropped, "Not recorded: %s after a limit was reached; raise --max-size or --max-exchanges")
+		noted(s.Dropped, "Not recorded: %s after a limit was reached; raise record.maxSize or record.maxExchanges")
 	}
 	if s.Exchanges > 0 {
 		for _, path := range s.Unmatched {

@@ -114,7 +114,7 @@ func TestRecord(t *testing.T) {
 	}{
 		"compressed":      {"out.jsonl.gz", nil},
 		"HTTP/2":          {"out.jsonl", []string{"--set", "webhook.http2=true", "--name", "a.b.svc,10.1.2.3"}},
-		"own certificate": {"out.jsonl", []string{"--tls-cert", file(t, "tls.crt", string(pair.Certificate)), "--tls-key", file(t, "tls.key", string(pair.Key))}},
+		"own certificate": {"out.jsonl", []string{"--set", "record.tlsCert=" + file(t, "tls.crt", string(pair.Certificate)), "--set", "record.tlsKey=" + file(t, "tls.key", string(pair.Key))}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

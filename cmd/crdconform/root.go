@@ -228,6 +228,7 @@ object and under load?
 			return nil
 		},
 	}
+	root.CompletionOptions.DisableNoDescFlag = true
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelp(root))
 	root.Version = toolVersion()

@@ -65,7 +65,7 @@ The load test is skipped if --filter or --skip is given, unless one of its own f
 ` + exitCodes,
 		Example: `  crdconform run
   crdconform run --filter storage.update,storage.read --seed 42
-  crdconform run --watch-cache --load-duration 0 --report-dir build/crdconform`,
+  crdconform run --set cluster.watchCache=true --load-duration 0 --report-dir build/crdconform`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r.take()
@@ -99,7 +99,7 @@ func (r *runner) take() {
 	r.strict, r.seed, r.dir = given.Strict, given.Generate.Seed, given.ReportDir
 	r.command = append([]string{"run"}, givenFlags(flags)...)
 	r.load.duration = given.Load.Duration.Duration
-	r.load.given = given.Load.JudgeContent || len(r.load.profiles) > 0 ||
+	r.load.given = r.options.says("load.judgeContent") || len(r.load.profiles) > 0 ||
 		slices.ContainsFunc([]string{"load-rate", "load-duration", "load-batch"}, flags.Changed)
 }
 
@@ -164,9 +164,11 @@ func (r *runner) describe() (engine.Description, error) {
 	if err := c.Validate(); err != nil {
 		return d, err
 	}
-	r.api.sort = string(c.APIServer)
-	err := r.api.validate()
+	err := r.options.applyBelow(&c, clusterKeys)
 	if err != nil {
+		return d, err
+	}
+	if err = errors.Join(r.api.take(&c), r.api.validate()); err != nil {
 		return d, err
 	}
 	d.Source = r.api.source()
@@ -175,7 +177,6 @@ func (r *runner) describe() (engine.Description, error) {
 	}
 	c = r.webhook.checked
 	c.Strict, c.Filter, c.Skip = r.strict, r.filter, r.skip
-	c.Override("runTimeout", r.options.given, "--run-timeout")
 	c.Generate = config.Generate{Objects: objectsOfRun, Seed: r.seed}
 	if !r.webhook.users() {
 		c.Webhook.Reference = &config.Reference{}
@@ -194,29 +195,37 @@ func (r *runner) describe() (engine.Description, error) {
 	if err = r.looks(); err != nil {
 		return d, err
 	}
+	err = r.describeLoad(&d, &c)
+	d.Config = c
+	return d, err
+}
+
+// describeLoad reports whether the flags of the load test go together, and says what is sent.
+func (r *runner) describeLoad(d *engine.Description, c *config.Config) error {
 	if r.load.duration < 0 {
-		return d, fmt.Errorf("--load-duration %s: must be at least 0", r.load.duration)
+		return fmt.Errorf("--load-duration %s: must be at least 0", r.load.duration)
 	}
 	sent := r.options.given.Load
-	if err = r.load.clashing(sent); err != nil {
-		return d, err
+	sent.JudgeContent = c.Load.JudgeContent
+	if err := r.load.clashing(sent); err != nil {
+		return err
 	}
 	c.Load = config.Default().Load
-	if r.wantsLoad() {
-		c.Load = r.sends(sent)
-		if d.LoadProfiles = r.load.profiles; len(d.LoadProfiles) > 0 {
-			c.Override("load.profile", c, "--load-profile")
-		}
+	if !r.wantsLoad() {
+		return nil
 	}
-	d.Config = c
-	return d, nil
+	c.Load = r.sends(sent)
+	if d.LoadProfiles = r.load.profiles; len(d.LoadProfiles) > 0 {
+		c.Override("load.profile", *c, "--load-profile")
+	}
+	return nil
 }
 
 // clashing says which flags of the load test do not go together.
 func (w workloadFlags) clashing(sent config.Load) error {
 	switch {
 	case sent.JudgeContent && w.duration == 0:
-		return errors.New("--judge-content: no load is sent with --load-duration 0; leave one of them out")
+		return errors.New("--set load.judgeContent: no load is sent with --load-duration 0; leave one of them out")
 	case len(w.profiles) > 0 && w.duration == 0:
 		return errors.New("--load-profile: no load is sent with --load-duration 0; leave one of them out")
 	case slices.Contains(w.profiles, profiles.Replay):
@@ -264,7 +273,7 @@ func (r *runner) looks() error {
 	case !r.looksOn():
 		return nil
 	case r.load.given && r.load.duration > 0:
-		return errors.New("--read-only: no load is sent; leave --load-profile, --load-rate, --load-duration, --load-batch and --judge-content out")
+		return errors.New("--read-only: no load is sent; leave --load-profile, --load-rate, --load-duration, --load-batch and load.judgeContent out")
 	case !slices.ContainsFunc(suites.Preview(r.chapters(engine.Pods{})), func(spec suites.Spec) bool { return r.selects(spec.Requirement) }):
 		return errors.New("--read-only: the selected requirements are about webhooks, which a read-only run does not check; select others, or leave --read-only out")
 	}

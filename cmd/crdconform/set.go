@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/crdconform/crdconform/config"
@@ -17,8 +18,14 @@ func (f *optionFlags) bindSet() {
 }
 
 // apply puts the values of --set in the place of what a configuration says.
-func (f *optionFlags) apply(c *config.Config) error {
+func (f *optionFlags) apply(c *config.Config) error { return f.applyBelow(c, "") }
+
+// applyBelow does so with those of a section.
+func (f *optionFlags) applyBelow(c *config.Config, section string) error {
 	for _, text := range f.sets {
+		if !strings.HasPrefix(text, section) {
+			continue
+		}
 		if err := f.applyOne(c, text); err != nil {
 			return fmt.Errorf("--set %s: %w", text, err)
 		}
@@ -42,6 +49,10 @@ func (f *optionFlags) applyOne(c *config.Config, text string) error {
 	for step := range strings.SplitSeq(key, ".") {
 		document.WriteString("\n" + indent + step + ":")
 		indent += "  "
+	}
+	// What is text needs no quotes, also where YAML takes it for a number, as it does with 1.36.
+	if is := options.Value(reflect.ValueOf(new(config.Config)).Elem(), key, true).Kind(); is == reflect.String && value != "" && !strings.ContainsAny(value[:1], `"'`) {
+		value = strconv.Quote(value)
 	}
 	from, err := config.Parse("--set", []byte("apiVersion: "+config.APIVersion+"\nkind: "+config.Kind+document.String()+" "+value+"\n"))
 	// What doesn't go together in a file that has only this key may do so with the rest, and is validated with it.
@@ -90,7 +101,23 @@ func (f *optionFlags) keys() []string {
 	return keys
 }
 
-// sets reports whether --set gives a key below another.
-func (f *optionFlags) setsBelow(key string) bool {
-	return slices.ContainsFunc(f.sets, func(text string) bool { return strings.HasPrefix(text, key+".") })
+// name is how the command is given a key: by its flag, or else by --set.
+func (f *optionFlags) name(key string) string {
+	for _, o := range f.options {
+		if o.Key == key && o.Flag != "" {
+			return "--" + o.Flag
+		}
+	}
+	return "--set " + key
+}
+
+// says reports whether a flag or --set gives a key, or one below it.
+func (f *optionFlags) says(key string) bool {
+	set := slices.ContainsFunc(f.sets, func(text string) bool {
+		name, _, _ := strings.Cut(text, "=")
+		return options.Within(name, key)
+	})
+	return set || slices.ContainsFunc(f.options, func(o options.Option) bool {
+		return o.Flag != "" && options.Within(o.Key, key) && f.flags.Changed(o.Flag)
+	})
 }

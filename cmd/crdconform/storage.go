@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/existing"
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/storage"
@@ -35,18 +38,32 @@ type storageTarget struct {
 	context    string
 	overrides  clientcmd.ConfigOverrides
 	current    bool // the current context will do for what only reads
+	settings   optionFlags
 }
 
-func (t *storageTarget) bind(flags *pflag.FlagSet) {
+func (t *storageTarget) bind(flags *pflag.FlagSet, command string) {
 	flags.StringVar(&t.kubeconfig, "kubeconfig", "", "kubeconfig; default: $KUBECONFIG or ~/.kube/config")
 	flags.StringVar(&t.context, "context", "", "context of the kubeconfig; default: the current one for read-only commands of the kubectl plugin, otherwise none")
-	flags.StringVar(&t.overrides.Context.Cluster, "cluster", "", "cluster of the kubeconfig, instead of the context's")
-	flags.StringVar(&t.overrides.Context.AuthInfo, "user", "", "user of the kubeconfig, instead of the context's")
-	flags.StringVarP(&t.overrides.ClusterInfo.Server, "server", "s", "", "URL of the API server, instead of the cluster's")
-	flags.StringVar(&t.overrides.AuthInfo.Impersonate, "as", "", "user to impersonate")
-	flags.StringArrayVar(&t.overrides.AuthInfo.ImpersonateGroups, "as-group", nil, "group to impersonate; can be repeated")
-	flags.StringVar(&t.overrides.AuthInfo.ImpersonateUID, "as-uid", "", "UID to impersonate")
-	flags.StringVar(&t.overrides.Timeout, "request-timeout", "0", "time limit for each request, such as 30s; 0 for no limit")
+	t.settings.bind(flags, command)
+}
+
+// configure reads what crdconform.yaml and --set say of the connection, and returns all that they say.
+func (t *storageTarget) configure() (config.Config, error) {
+	c, err := readConfig("")
+	if err == nil {
+		err = t.settings.apply(&c)
+	}
+	if err == nil {
+		err = c.Validate()
+	}
+	by := c.Connection
+	t.overrides = clientcmd.ConfigOverrides{
+		AuthInfo:    api.AuthInfo{Impersonate: by.As, ImpersonateGroups: by.AsGroup, ImpersonateUID: by.AsUID},
+		ClusterInfo: api.Cluster{Server: by.Server},
+		Context:     api.Context{Cluster: by.Cluster, AuthInfo: by.User},
+		Timeout:     by.RequestTimeout.String(),
+	}
+	return c, err
 }
 
 // connect reaches the cluster. What is read only lets no request through that might change something.
@@ -71,24 +88,14 @@ func (t *storageTarget) connect(ctx context.Context, readOnly bool) (*existing.C
 	return c, nil
 }
 
-// etcdFlags say where the stored bytes of a cluster can be read.
-type etcdFlags struct{ storage.EtcdOptions }
-
-func (e *etcdFlags) bind(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&e.Endpoints, "etcd-endpoints", nil, "read the stored versions from etcd at these URLs")
-	flags.StringVar(&e.CAFile, "etcd-ca-file", "", "CA certificates to verify etcd; default: those of the system")
-	flags.StringVar(&e.CertFile, "etcd-cert", "", "client certificate for etcd")
-	flags.StringVar(&e.KeyFile, "etcd-key", "", "key of the client certificate for etcd")
-	flags.StringVar(&e.Prefix, "etcd-prefix", "/registry", "prefix of the keys of the API server in etcd, also in a snapshot")
-}
-
-// check says what is wrong with the flags.
-func (e *etcdFlags) check() error {
-	switch {
-	case len(e.Endpoints) == 0 && (e.CAFile != "" || e.CertFile != "" || e.KeyFile != ""):
-		return errors.New("--etcd-ca-file, --etcd-cert and --etcd-key need --etcd-endpoints")
-	case (e.CertFile == "") != (e.KeyFile == ""):
-		return errors.New("--etcd-cert and --etcd-key must be given together")
+// etcdOf says where the stored bytes of a cluster can be read.
+func etcdOf(c config.Config) (storage.EtcdOptions, error) {
+	e := c.Storage.Etcd
+	o := storage.EtcdOptions{Endpoints: e.Endpoints, CAFile: e.CAFile, CertFile: e.CertFile, KeyFile: e.KeyFile, Prefix: cmp.Or(e.Prefix, "/registry")}
+	for _, file := range []*string{&o.CAFile, &o.CertFile, &o.KeyFile} {
+		if *file != "" {
+			*file = c.Path(*file)
+		}
 	}
-	return e.Check()
+	return o, o.Check()
 }

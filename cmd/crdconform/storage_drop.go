@@ -33,8 +33,8 @@ stored at it, status.storedVersions does not contain it, no managed fields and n
 deployed release of Helm or annotation of kubectl apply does, and no client requests it. Each of these is a requirement,
 storage.drop.*, which "crdconform explain" shows. It sends only GET requests.
 
-Helm keeps its releases in Secrets; of these, only the names and versions of objects are kept. --skip-resources secrets
-leaves them out. Manifests are read from the files and folders of --manifests.
+Helm keeps its releases in Secrets; of these, only the names and versions of objects are kept. --set
+storage.skipResources='[secrets]' leaves them out. Manifests are read from the files and folders of --manifests.
 
 Whatever blocks the removal is listed by namespace and name, with a command that fixes it: the first ` + strconv.Itoa(storage.Shown) + ` of each kind
 as text, and all as JSON.
@@ -53,7 +53,7 @@ Exit codes:
   crdconform storage safe-to-drop crontabs.stable.example.com v1beta1 --context staging --manifests ../deployments
   crdconform storage safe-to-drop crontabs.stable.example.com v1beta1 --context staging --output json
   crdconform storage safe-to-drop crontabs.stable.example.com v1beta1 --context staging \
-    --etcd-endpoints https://127.0.0.1:2379 --etcd-ca-file ca.crt --etcd-cert client.crt --etcd-key client.key`,
+    --set 'storage.etcd={endpoints: ["https://127.0.0.1:2379"], caFile: ca.crt, certFile: client.crt, keyFile: client.key}'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return errors.New("safe-to-drop takes the name of a definition and a version, such as crontabs.stable.example.com v1beta1")
@@ -68,7 +68,7 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	d.bind(flags)
+	d.bind(flags, "storage safe-to-drop")
 	flags.BoolVar(&d.ignoreRequests, "ignore-requests", false, "ignore requests for the version")
 	return cmd
 }

@@ -30,7 +30,7 @@ const shownLines = 20
 type migrator struct {
 	streams
 	storageTarget
-	etcd       etcdFlags
+	etcd       storage.EtcdOptions
 	definition string
 	options    migrate.Options
 	steps      []string
@@ -74,12 +74,13 @@ Exit codes:
   1    not migrated: objects were refused, the definition changed, or the proof found a loss
   2    usage: bad flags, unknown context, or no such definition
   3    could not tell: permissions are missing, another migration is in progress, the cluster failed, nothing needed to be
-       written and only etcd shows why (give --etcd-endpoints), or objects were changed or deleted while another migrator ran
+       written and only etcd shows why (give storage.etcd.endpoints), or objects were changed or deleted while another migrator ran
   130  interrupted; run it again`,
 		Example: `  crdconform storage migrate crontabs.stable.example.com --context staging --dry-run
   crdconform storage migrate crontabs.stable.example.com --context staging --drop v1beta1
-  crdconform storage migrate crontabs.stable.example.com --context staging --qps 50 --max-latency 2s
-  crdconform storage migrate crontabs.stable.example.com --context staging --etcd-endpoints https://127.0.0.1:2379 --etcd-ca-file ca.crt
+  crdconform storage migrate crontabs.stable.example.com --context staging --set storage.qps=50 --set storage.maxLatency=2s
+  crdconform storage migrate crontabs.stable.example.com --context staging \
+    --set 'storage.etcd={endpoints: ["https://127.0.0.1:2379"], caFile: ca.crt}'
   crdconform storage migrate crontabs.stable.example.com --context staging --with in-tree
   crdconform storage migrate crontabs.stable.example.com --context staging -- cmctl upgrade migrate-api-version`,
 		Args: m.arguments,
@@ -95,22 +96,12 @@ Exit codes:
 }
 
 func (m *migrator) bind(flags *pflag.FlagSet) {
-	m.storageTarget.bind(flags)
-	m.etcd.bind(flags)
-	flags.Lookup("etcd-prefix").Usage = "prefix of the keys of the API server in etcd"
+	m.storageTarget.bind(flags, "storage migrate")
 	flags.StringSliceVar(&m.steps, "steps", nil, "steps to run: dry-run, objects, managed-fields, stored-versions; default: all")
 	flags.BoolVar(&m.dryRun, "dry-run", false, "run only the step dry-run, which writes nothing")
 	flags.StringVar(&m.options.Drop, "drop", "", "version that you will remove, and that managed fields must no longer name")
 	flags.StringVar(&m.with, "with", "crdconform", "who migrates: crdconform or in-tree")
 	flags.BoolVar(&m.prove, "proof", true, "read all objects before and after, and prove that nothing was lost")
-	flags.Float64Var(&m.options.QPS, "qps", 0, "maximum requests per second; 0 for no limit")
-	flags.IntVar(&m.options.Concurrency, "concurrency", migrate.DefaultConcurrency, "objects to write at a time")
-	flags.Int64Var(&m.options.PageSize, "page-size", migrate.DefaultPageSize, "objects to list at a time")
-	flags.DurationVar(&m.options.MaxLatency, "max-latency", 0, "limit for the 99th percentile of write times, webhooks included; above it, pause and then stop; 0 for no limit")
-	flags.IntVar(&m.options.MaxSize, "max-object-size", migrate.DefaultMaxSize, "maximum size of an object in bytes of JSON: what etcd accepts, by its --max-request-bytes")
-	flags.DurationVar(&m.options.Settle, "settle", migrate.DefaultSettle, "wait until the last change to the definition is this old, so that all API servers have seen it")
-	flags.StringVar(&m.options.LeaseNamespace, "lease-namespace", "", "namespace of the lease; default: kube-system, or default if there is none")
-	flags.StringVar(&m.options.State, "state", "", "file in which to record progress; default: the lease")
 	flags.StringVarP(&m.output, "output", "o", "text", "format: text or json")
 }
 
@@ -148,29 +139,36 @@ func (m *migrator) check() error {
 		return errors.New("--dry-run and --steps cannot be combined")
 	case m.command != nil && m.with != "crdconform":
 		return errors.New("--with and a command after -- cannot be combined")
-	case o.QPS < 0:
-		return fmt.Errorf("--qps %g: must be at least 0", o.QPS)
-	case o.Concurrency < 1 || o.Concurrency > 1000:
-		return fmt.Errorf("--concurrency %d: must be from 1 to 1000", o.Concurrency)
-	case o.PageSize < 1 || o.PageSize > 10000:
-		return fmt.Errorf("--page-size %d: must be from 1 to 10000", o.PageSize)
-	case o.MaxLatency < 0:
-		return fmt.Errorf("--max-latency %s: must be at least 0s", o.MaxLatency)
-	case o.MaxSize < 1:
-		return fmt.Errorf("--max-object-size %d: must be at least 1", o.MaxSize)
-	case o.Settle < 0:
-		return fmt.Errorf("--settle %s: must be at least 0s", o.Settle)
 	}
 	if m.dryRun {
 		o.Steps = []migrate.Step{migrate.DryRun}
 	}
-	if err := m.etcd.check(); err != nil || m.command == nil {
+	if err := m.tune(); err != nil || m.command == nil {
 		return err
 	}
 	if err := m.program().Check(); err != nil {
 		return fmt.Errorf("%s: %w", shell.Quote(m.command[0]), err)
 	}
 	return nil
+}
+
+// tune takes what has no flags.
+func (m *migrator) tune() error {
+	c, err := m.configure()
+	if err != nil {
+		return err
+	}
+	s, o := c.Storage, &m.options
+	o.PageSize, o.Concurrency, o.MaxSize = s.PageSize, s.Concurrency, s.MaxObjectSize
+	o.QPS, o.MaxLatency, o.Settle, o.LeaseNamespace = s.QPS, s.MaxLatency.Duration, migrate.DefaultSettle, s.LeaseNamespace
+	if s.Settle != nil {
+		o.Settle = s.Settle.Duration
+	}
+	if s.State != "" {
+		o.State = c.Path(s.State)
+	}
+	m.etcd, err = etcdOf(c)
+	return err
 }
 
 // program is the command of the user.
@@ -236,7 +234,7 @@ func (m *migrator) stored(ctx context.Context, config *rest.Config, options *pro
 	if options.StoredAt, err = storage.StoredAt(ctx, config, crd); err != nil || len(m.etcd.Endpoints) == 0 {
 		return done, err
 	}
-	source, err := storage.OpenEtcd(ctx, m.etcd.EtcdOptions)
+	source, err := storage.OpenEtcd(ctx, m.etcd)
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +277,7 @@ func (m *migrator) judge(ctx context.Context, proving *proof.Proof, did *migrate
 	case err != nil:
 		return fmt.Errorf("the migration is complete, but could not be proved: %w", err)
 	case verdict.Undecided > 0:
-		return fmt.Errorf("it is not known at which version %s stored; give --etcd-endpoints", visible.Count(verdict.Undecided, "object is", "objects are"))
+		return fmt.Errorf("it is not known at which version %s stored; give storage.etcd.endpoints", visible.Count(verdict.Undecided, "object is", "objects are"))
 	case m.options.By != nil && verdict.Gone+verdict.Changed > 0:
 		return fmt.Errorf("meanwhile, objects were deleted (%d) or changed (%d), and whether by the migrator or by others is not known; "+
 			"compare these, or migrate while nobody else writes", verdict.Gone, verdict.Changed)

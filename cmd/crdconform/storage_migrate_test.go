@@ -29,10 +29,10 @@ func TestStorageMigrateKilled(t *testing.T) {
 	}
 	l.Install(fixtures.None.New(fixtures.StoredAt("v1")))
 	done := func() int { return l.Stored("/registry/example.com/crontabs/", "example.com/v1") }
-	args := []string{"storage", "migrate", lab.Definition, "--kubeconfig", l.Kubeconfig, "--context", "lab", "--settle", "0s", "--state", filepath.Join(t.TempDir(), "state.json")}
+	args := []string{"storage", "migrate", lab.Definition, "--kubeconfig", l.Kubeconfig, "--context", "lab", "--set", "storage.settle=0s", "--set", "storage.state=" + filepath.Join(t.TempDir(), "state.json")}
 	halfway := func(n int, signal os.Signal) result {
 		t.Helper()
-		p := start(t, append(args, "--qps", "4", "--concurrency", "2", "--steps", "objects,managed-fields,stored-versions")...)
+		p := start(t, append(args, "--set", "storage.qps=4", "--set", "storage.concurrency=2", "--steps", "objects,managed-fields,stored-versions")...)
 		eventually(t, func() bool { return done() >= n })
 		p.Signal(t, signal)
 		return p.End()

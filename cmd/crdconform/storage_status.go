@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/storage"
+	"github.com/crdconform/crdconform/internal/storage/migrate"
 	"github.com/crdconform/crdconform/internal/visible"
 )
 
@@ -19,7 +21,7 @@ import (
 type storageLook struct {
 	streams
 	storageTarget
-	etcd     etcdFlags
+	etcd     storage.EtcdOptions
 	snapshot string
 	auditLog string
 	manifest []string
@@ -29,14 +31,11 @@ type storageLook struct {
 	paged    bool // it may be a page of HTML
 }
 
-func (l *storageLook) bind(flags *pflag.FlagSet) {
-	l.storageTarget.bind(flags)
-	l.etcd.bind(flags)
+func (l *storageLook) bind(flags *pflag.FlagSet, command string) {
+	l.storageTarget.bind(flags, command)
 	flags.StringVar(&l.snapshot, "snapshot", "", "read the stored versions from a file written by \"etcdctl snapshot save\"")
 	flags.StringVar(&l.auditLog, "audit-log", "", "audit log of the API servers: JSON lines, optionally compressed with gzip")
 	flags.StringSliceVar(&l.manifest, "manifests", nil, "files, or folders of any depth, with manifests that may name a version, such as a checkout of git")
-	flags.StringSliceVar(&l.skip, "skip-resources", nil, "resources to leave out of the search, such as leases.coordination.k8s.io or secrets, where Helm keeps its releases")
-	flags.Int64Var(&l.pageSize, "page-size", 500, "objects to list at a time")
 	flags.StringVarP(&l.output, "output", "o", "text", "format: "+listOf(l.formats()))
 }
 
@@ -53,13 +52,15 @@ func (l *storageLook) check() error {
 	if err := knownFormat(l.output, l.formats()...); err != nil {
 		return err
 	}
-	switch {
-	case l.pageSize < 1 || l.pageSize > 10000:
-		return fmt.Errorf("--page-size %d: must be from 1 to 10000", l.pageSize)
-	case len(l.etcd.Endpoints) > 0 && l.snapshot != "":
-		return errors.New("--etcd-endpoints and --snapshot cannot be combined")
+	c, err := l.configure()
+	if err != nil {
+		return err
 	}
-	return l.etcd.check()
+	l.skip, l.pageSize = c.Storage.SkipResources, cmp.Or(c.Storage.PageSize, migrate.DefaultPageSize)
+	if l.etcd, err = etcdOf(c); err == nil && len(l.etcd.Endpoints) > 0 && l.snapshot != "" {
+		return errors.New("storage.etcd.endpoints and --snapshot cannot be combined")
+	}
+	return err
 }
 
 // inspect looks at definitions. The caller closes the spool, which is nil unless all blockers are kept.
@@ -112,7 +113,7 @@ func (l *storageLook) flags() string {
 func (l *storageLook) source(ctx context.Context) (storage.Source, error) {
 	switch {
 	case len(l.etcd.Endpoints) > 0:
-		return storage.OpenEtcd(ctx, l.etcd.EtcdOptions)
+		return storage.OpenEtcd(ctx, l.etcd)
 	case l.snapshot != "":
 		return storage.OpenSnapshot(ctx, l.snapshot, l.etcd.Prefix)
 	}
@@ -136,9 +137,9 @@ func newStorageStatus(s streams) *cobra.Command {
 status.storedVersions; how many objects are stored at it; how many objects have managed fields or owner references that
 name it, over all resources in the cluster; and who still requests it. It sends only GET requests.
 
-The API does not show at which version an object is stored. status reads this from etcd (--etcd-endpoints) or from an etcd
-snapshot (--snapshot), or else derives it from how the definition changed, as far as the API server remembers it. The output
-says which.
+The API does not show at which version an object is stored. status reads this from etcd (the key storage.etcd.endpoints) or
+from an etcd snapshot (--snapshot), or else derives it from how the definition changed, as far as the API server remembers it.
+The output says which.
 
 Requests for a version are read from an audit log (--audit-log), or else from the metrics of the API server, which cover
 deprecated versions only. Deployed releases of Helm are read from its Secrets, and manifests from --manifests.
@@ -164,12 +165,12 @@ Exit codes:
 			return l.status(cmd.Context(), args)
 		},
 	}
-	l.bind(cmd.Flags())
+	l.bind(cmd.Flags(), "storage status")
 	return cmd
 }
 
-// storedSources are the flags by which stored bytes can be read.
-const storedSources = "--etcd-endpoints or --snapshot"
+// storedSources are the key and the flag by which stored bytes can be read.
+const storedSources = "storage.etcd.endpoints or --snapshot"
 
 // definitionNames wants names of definitions.
 func definitionNames(cmd *cobra.Command, args []string) error {

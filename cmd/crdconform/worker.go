@@ -28,8 +28,8 @@ func newWorker(s streams, in io.Reader) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:    "worker",
 		Short:  "Send this worker's part of a load test",
-		Hidden: true, // "load --workers" starts it
-		Long: `worker is started by "crdconform load --workers", as a process or as a pod of a Job. It reads what to send, reports that it
+		Hidden: true, // load starts it, by load.workers
+		Long: `worker is started by "crdconform load" (load.workers), as a process or as a pod of a Job. It reads what to send, reports that it
 is ready, starts when ordered, and writes its measurements as lines of JSON.
 
 Exit codes:

@@ -38,12 +38,28 @@ func configuration() (*jsonschema.Schema, error) {
 	schema.Title = "Configuration of crdconform"
 	schema.Description = "Configuration of crdconform, " + config.FileName + "."
 	schema.Definitions["Webhook"].OneOf = sources()
+	describeSections(schema)
 	for _, o := range options.All() {
 		if first, _ := options.Of(o.Key); slices.Equal(first.Commands, o.Commands) && !strings.Contains(o.Key, "[0]") { // of the file, and of no command alone
 			describe(property(schema, o.Key), o)
 		}
 	}
 	return schema, nil
+}
+
+// describeSections describes the sections whose types are not exported, as their keys are.
+func describeSections(schema *jsonschema.Schema) {
+	sections := []*jsonschema.Schema{schema}
+	for _, section := range schema.Definitions {
+		sections = append(sections, section)
+	}
+	for _, section := range sections {
+		for pair := section.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			if of := schema.Definitions[strings.TrimPrefix(pair.Value.Ref, "#/$defs/")]; of != nil && of.Description == "" {
+				of.Description = pair.Value.Description
+			}
+		}
+	}
 }
 
 // property returns the schema at a key such as load.stages[*].clients.
@@ -64,6 +80,9 @@ func property(schema *jsonschema.Schema, key string) *jsonschema.Schema {
 
 // describe adds the default, the bounds and the values of an option.
 func describe(schema *jsonschema.Schema, o options.Option) {
+	if schema.Description == "" {
+		schema.Description = strings.ToUpper(o.Help[:1]) + o.Help[1:] + "."
+	}
 	if o.Default != nil && !strings.Contains(schema.Description, "The default is") {
 		schema.Description += fmt.Sprintf(" The default is %s.", strings.Replace(fmt.Sprint(o.Default), "m0s", "m", 1))
 	}

@@ -14,10 +14,7 @@ func disruptOptions() []Option {
 			Key: "disrupt.oldProgram", Flag: "old-program", Commands: to,
 			Help: "program that serves the webhook of the old release, quoted as in a shell, for rollouts from it",
 		},
-		{
-			Key: "disrupt.oldImage", Flag: "old-image", Commands: to,
-			Help: "image of the webhook of the old release, for rollouts of pods from it to --webhook-image",
-		},
+		{Key: "disrupt.oldImage", Commands: to},
 		{
 			Key: "disrupt.rate", Default: 600.0, Bounds: &Bounds{Min: 20, Max: 5000, Number: "%s requests a second", Zero: byDefault}, Flag: "rate", Commands: to,
 			Help: "requests per second of all clients together; a scenario whose clients do not reach 90% of it is void",

@@ -139,7 +139,7 @@ const (
 // All returns all options that have a flag, a default or bounds: each is declared here and nowhere else. The other keys of the file
 // are those of config.Config.
 func All() []Option {
-	return slices.Concat(commonOptions(), rehearseOptions(), disruptOptions(), webhookOptions(), inClusterOptions(), loadOptions(), runLoadOptions(), stageOptions())
+	return slices.Concat(commonOptions(), rehearseOptions(), disruptOptions(), webhookOptions(), inClusterOptions(), loadOptions(), generatorOptions(), runLoadOptions(), stageOptions(), settingOptions(), connectionOptions(), storageOptions(), recordOptions(), sideOptions())
 }
 
 // Of returns the option at a key.
@@ -167,10 +167,7 @@ func commonOptions() []Option {
 			Key: "expected", Flag: "expect", Commands: []string{check}, Files: true,
 			Help: "files or folders with objects and what they must become at other versions: the first document of a file is converted, the others are the results",
 		},
-		{
-			Key: "redact", Flag: "redact", Commands: subject, Whole: true,
-			Help: "path in samples whose letters and digits are masked before any use, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated",
-		},
+		{Key: "redact", Commands: subject},
 		{Key: "filter", Flag: "filter", Commands: specs, Help: "check only these requirements: IDs, prefixes of IDs such as storage or storage.update, or patterns such as *.uid"},
 		{Key: "skip", Flag: "skip", Commands: specs, Help: "skip these requirements; same syntax as --filter"},
 		{Key: "strict", Flag: "strict", Commands: specs, Help: "treat Tolerated as Failed"},
@@ -199,7 +196,7 @@ func commonOptions() []Option {
 			Help: "path in objects whose values must not be recorded, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated",
 		},
 		{
-			Key: "runTimeout", Flag: "run-timeout", Commands: []string{check, load, run, rehearse, disrupt, matrix, column},
+			Key: "runTimeout", Commands: []string{check, load, run, rehearse, disrupt, matrix, column},
 			Help: "how long the whole run may take, such as 20m; after that it ends with a report of what was judged; default: no limit",
 		},
 		{Key: "reportDir", Default: "crdconform-report", Flag: "report-dir", Commands: []string{check, load, run, rehearse, disrupt, column}, Files: true, Help: folder},
@@ -212,19 +209,17 @@ func webhookOptions() []Option {
 	subject, asking := []string{check, load, convert}, []string{check, load, convert, diff, record, rehearse}
 	return []Option{
 		{Key: "webhook.fromCRD", Flag: "from-crd", Commands: subject, Help: "take the webhook and its certificates from spec.conversion of each definition"},
-		{Key: "webhook.fromCRD.address", Flag: "address", Commands: subject, Help: "with --from-crd: host:port at which the service can be reached from here, for example through kubectl port-forward"},
+		{Key: "webhook.fromCRD.address", Flag: "address", Commands: []string{check}, Help: "with --from-crd: host:port at which the service can be reached from here, for example through kubectl port-forward"},
+		{Key: "webhook.fromCRD.address", Commands: []string{load, convert}},
 		{Key: "webhook.command.dir", Default: "."},
-		{Key: "webhook.command.path", Default: defaultPath, Flag: "path", Commands: append(subject, rehearse, disrupt), Help: "URL path that a PROGRAM serves"},
+		{Key: "webhook.command.path", Default: defaultPath, Commands: append(subject, rehearse, disrupt)},
 		{Key: "webhook.command.readyTimeout", Default: time.Minute},
 		{Key: "webhook.caFile", Flag: "ca-file", Commands: asking, Files: true, Help: "certificates to verify the webhook, in PEM; default: those of the system"},
-		{
-			Key: "webhook.serverName", Flag: "server-name", Commands: asking,
-			Help: "name to verify the webhook's certificate against, such as SERVICE.NAMESPACE.svc; default: the host of the URL",
-		},
+		{Key: "webhook.serverName", Commands: asking},
 		{Key: "webhook.clientCertificate.certFile", Commands: subject, Files: true, Help: "client certificate for a webhook that requires one, in PEM"},
 		{Key: "webhook.clientCertificate.keyFile", Commands: subject, Files: true, Help: "private key of --client-cert, in PEM"},
 		{Key: "webhook.http2", Commands: []string{check, load, convert, diff, record}, Help: "use HTTP/2, as API servers do for URLs on localhost; default: HTTP/1.1"},
-		{Key: "webhook.timeout", Default: defaultTimeout, Flag: "timeout", Commands: []string{check, load, convert, diff}, Help: fmt.Sprintf("how long to wait for a response; API servers wait for %s", defaultTimeout)},
+		{Key: "webhook.timeout", Default: defaultTimeout, Commands: []string{check, load, convert, diff}},
 	}
 }
 
@@ -237,8 +232,7 @@ func inClusterOptions() []Option {
 			Help: "kind, existing: image of a webhook to deploy and check, such as widgets:dev; kind nodes get it from Docker if it is there",
 		},
 		{
-			Key: "webhook.inCluster.archive", Flag: "webhook-image-archive", Commands: imaging, Files: true,
-			Help: "kind: file with that image, as written by docker save, to load into the nodes",
+			Key: "webhook.inCluster.archive", Commands: imaging, Files: true,
 		},
 		{
 			Key: "webhook.inCluster.manifests", Flag: "webhook-manifests", Commands: deploying, Files: true,
@@ -290,17 +284,9 @@ func loadOptions() []Option {
 		},
 		{Key: "load.duration", Flag: "duration", Commands: sends, Help: "how long each stage sends"},
 		{Key: "load.objects", Bounds: counted(profiles.MaxObjects, "objects", "for those of the profile")},
-		{
-			Key: "load.pairs[0].from", Flag: "from", Commands: sends,
-			Help: "version of the objects to send, with --to; default: a version that has objects",
-		},
-		{Key: "load.pairs[0].to", Flag: "to", Commands: sends, Help: "desired version, with --from"},
-		{Key: "load.reviewVersion", Default: "v1", Implied: true, Flag: "review-version", Commands: []string{diff}, Help: "version of ConversionReview: v1 or v1beta1"},
+		{Key: "load.reviewVersion", Default: "v1", Implied: true, Commands: []string{diff}},
 		{Key: "load.inFlight", Default: profiles.DefaultInFlight, Implied: true, Bounds: counted(profiles.MaxInFlight, "requests in flight", byDefault)},
-		{
-			Key: "load.judgeContent", Flag: "judge-content", Commands: []string{load, run},
-			Help: "also compare converted objects with those that the webhook returned before the load",
-		},
+		{Key: "load.judgeContent", Commands: []string{load, run}},
 		{Key: "load.recording", Flag: "recording", Commands: sends, Files: true, Help: "file written by \"crdconform record\", to send again with the profile replay"},
 		{
 			Key: "load.throughAPIServer", Flag: "through-api-server", Commands: sends,

@@ -12,7 +12,7 @@ func rehearseOptions() []Option {
 			Key: "rehearse.programs", Flag: "old-program", Commands: to, Whole: true,
 			Help: "program that serves the webhook of the old release, quoted as in a shell; can be repeated, one for each --old",
 		},
-		{Key: "rehearse.images", Flag: "old-image", Commands: to, Help: "kind: image of the webhook of the old release; can be repeated, one for each --old"},
+		{Key: "rehearse.images", Commands: to},
 		{
 			Key: "rehearse.objects", Flag: "objects", Commands: to, Files: true, Whole: true,
 			Help: "objects of your cluster: output of kubectl get -o yaml --show-managed-fields, folders, Velero backups, etcd snapshots, or - for standard input; can be repeated; default: generated",
@@ -23,8 +23,7 @@ func rehearseOptions() []Option {
 			Help: "path in objects whose letters and digits are masked before any use, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated",
 		},
 		{
-			Key: "rehearse.install", Default: "apply", Values: []string{"apply", "server-side", "replace"}, Flag: "install", Commands: to,
-			Help: "how to install definitions, as kubectl does: apply, server-side or replace",
+			Key: "rehearse.install", Default: "apply", Values: []string{"apply", "server-side", "replace"}, Commands: to,
 		},
 		{Key: "apiServer", Default: "embedded", Flag: "api-server", Commands: to, Help: "API server to rehearse on, which is started for the run"},
 	}

@@ -76,7 +76,7 @@ type Options struct {
 
 // UsageError is an error in what the user said, rather than one of the cluster.
 type UsageError struct {
-	Option string // that is to blame, such as webhook-host; may be empty
+	Option string // that is to blame, such as cluster.webhookHost; may be empty
 	Value  string // of the option
 	text   string
 }
@@ -125,13 +125,13 @@ func (o Options) Validate() error {
 		return misused("the ID of the run, %q, must be a DNS label: %s", o.Run, strings.Join(problems, "; "))
 	}
 	if _, port, err := net.SplitHostPort(cmp.Or(o.WebhookListen, ":0")); err != nil || port == "" {
-		return &UsageError{"listen", o.WebhookListen, "write it as host:port, such as 0.0.0.0:9443"}
+		return &UsageError{"cluster.listen", o.WebhookListen, "write it as host:port, such as 0.0.0.0:9443"}
 	}
 	if _, port, err := net.SplitHostPort(o.WebhookHost); err == nil && !strings.Contains(port, "/") {
-		return &UsageError{"webhook-host", o.WebhookHost, "give the address alone; listen is for the port"}
+		return &UsageError{"cluster.webhookHost", o.WebhookHost, "give the address alone; cluster.listen is for the port"}
 	}
 	if o.WebhookHost != "" && net.ParseIP(o.WebhookHost) == nil && len(validation.IsDNS1123Subdomain(strings.ToLower(o.WebhookHost))) > 0 {
-		return &UsageError{"webhook-host", o.WebhookHost, "it is neither an IP address nor the name of a host"}
+		return &UsageError{"cluster.webhookHost", o.WebhookHost, "it is neither an IP address nor the name of a host"}
 	}
 	_, _, err := load(o)
 	return err
@@ -223,7 +223,7 @@ func (c *Cluster) Listen(ctx context.Context) (net.Listener, string, error) {
 	case c.options.ReadOnly:
 		return nil, "", fmt.Errorf("%w: no webhook is called in a read-only run", cluster.ErrNotReached)
 	case c.options.WebhookHost == "":
-		return nil, "", fmt.Errorf("%w, as far as is known; give webhook-host, the IP address or name by which it can, to have webhooks called", cluster.ErrNotReached)
+		return nil, "", fmt.Errorf("%w, as far as is known; give cluster.webhookHost, the IP address or name by which it can, to have webhooks called", cluster.ErrNotReached)
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cmp.Or(c.options.WebhookListen, ":0"))
 	if err != nil {
@@ -273,9 +273,9 @@ func (c *Cluster) Route(ctx context.Context, namespace, name string, port int32,
 func unroutable(host string) string {
 	switch ip := net.ParseIP(host); {
 	case host == "":
-		return "that needs webhook-host"
+		return "that needs cluster.webhookHost"
 	case ip == nil:
-		return "services lead to IP addresses, and webhook-host is the name " + host
+		return "services lead to IP addresses, and cluster.webhookHost is the name " + host
 	case ip.IsLoopback(), ip.IsLinkLocalUnicast(), ip.IsUnspecified():
 		return "services cannot lead to " + host
 	}

@@ -79,9 +79,9 @@ func TestListenInVain(t *testing.T) {
 		milder  bool // the specs that need a webhook are not applicable
 		want    string
 	}{
-		"nothing said": {Options{Run: "vain"}, true, "the API server cannot reach this machine, as far as is known; give webhook-host"},
+		"nothing said": {Options{Run: "vain"}, true, "the API server cannot reach this machine, as far as is known; give cluster.webhookHost"},
 		"only reading": {Options{Run: "vain", ReadOnly: true, WebhookHost: "127.0.0.1"}, true, "no webhook is called in a read-only run"},
-		"another host": {Options{Run: "vain", WebhookHost: "127.0.0.2", WebhookListen: "127.0.0.1:0"}, false, "but no call arrived within 10s; webhook-host must be an address of this machine that it can reach"},
+		"another host": {Options{Run: "vain", WebhookHost: "127.0.0.2", WebhookListen: "127.0.0.1:0"}, false, "but no call arrived within 10s; cluster.webhookHost must be an address of this machine that it can reach"},
 		"no such name": {Options{Run: "vain", WebhookHost: "host.invalid", WebhookListen: "127.0.0.1:0"}, false, "host.invalid"},
 		"not ours":     {Options{Run: "vain", WebhookHost: "127.0.0.1", WebhookListen: "192.0.2.7:0"}, false, "listen: listen tcp 192.0.2.7:0: bind: cannot assign requested address"},
 	} {
@@ -167,8 +167,8 @@ func TestRoute(t *testing.T) {
 // TestUnroutable says why services cannot be led to a host.
 func TestUnroutable(t *testing.T) {
 	for host, want := range map[string]string{
-		"":            "that needs webhook-host",
-		"example.org": "services lead to IP addresses, and webhook-host is the name example.org",
+		"":            "that needs cluster.webhookHost",
+		"example.org": "services lead to IP addresses, and cluster.webhookHost is the name example.org",
 		"127.0.0.1":   "services cannot lead to 127.0.0.1",
 		"::1":         "services cannot lead to ::1",
 		"169.254.1.1": "services cannot lead to 169.254.1.1",

@@ -126,7 +126,7 @@ func (p *probe) reaches(ctx context.Context, listener *net.TCPListener, host str
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return fmt.Errorf("the API server was asked to call %s, but no call arrived within %s; webhook-host must be an address of this machine that it can reach, with a port that is open, see listen; it says: %s", url, p.within, last)
+		return fmt.Errorf("the API server was asked to call %s, but no call arrived within %s; cluster.webhookHost must be an address of this machine that it can reach, with a port that is open, see cluster.listen; it says: %s", url, p.within, last)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func embeddedKind() Kind {
 	return Kind{
 		Name:    "embedded",
 		Summary: "one that runs in this process",
-		Options: []string{"watch-cache", "kubernetes"},
+		Options: []string{"cluster.watchCache", "kubernetes"},
 		Validate: func(o Options) error {
 			_, _, err := EmbeddedMinor(o.Kubernetes)
 			return err

@@ -12,7 +12,7 @@ func envtestKind() Kind {
 	return Kind{
 		Name:     "envtest",
 		Summary:  "kube-apiserver and etcd as programs",
-		Options:  []string{"watch-cache", "assets"},
+		Options:  []string{"cluster.watchCache", "cluster.assets"},
 		Validate: func(Options) error { return nil },
 		Source: func(o Options) *source.Source {
 			return &source.Source{
@@ -23,10 +23,10 @@ func envtestKind() Kind {
 			}
 		},
 		Columns: &Columns{
-			Flag: "assets", Help: "folders with kube-apiserver and etcd", Option: "assets",
+			Flag: "assets", Help: "folders with kube-apiserver and etcd", Option: "cluster.assets",
 			Validate: func(o Options) error {
 				if err := (envtest.Options{Assets: o.Assets}).Validate(); err != nil {
-					return &OptionError{"assets", o.Assets, err}
+					return &OptionError{"cluster.assets", o.Assets, err}
 				}
 				return nil
 			},

@@ -16,7 +16,7 @@ import (
 func existingKind() Kind {
 	return Kind{
 		Name:    "existing",
-		Options: []string{"kubeconfig", "context", "webhook-host", "listen", "read-only"},
+		Options: []string{"kubeconfig", "context", "cluster.webhookHost", "cluster.listen", "read-only"},
 		Needs:   map[string]string{"context": "so that no cluster is checked by accident; \"kubectl config get-contexts\" shows the names"},
 		Validate: func(o Options) error {
 			err := existingOptions(o, source.Run{ID: "validated"}).Validate()

@@ -13,7 +13,7 @@ func kindKind() Kind {
 	return Kind{
 		Name:     "kind",
 		Summary:  "a cluster made for the %s",
-		Options:  []string{"watch-cache", "kubernetes", "keep", "kind-image", "kind-config"},
+		Options:  []string{"cluster.watchCache", "kubernetes", "cluster.keep", "cluster.kindImage", "cluster.kindConfig"},
 		Validate: validateKind,
 		Source: func(o Options) *source.Source {
 			return &source.Source{
@@ -27,7 +27,7 @@ func kindKind() Kind {
 			}
 		},
 		Columns: &Columns{
-			Flag: "kind-image", Help: "node images of kind", Option: "kind-image", Shared: []string{"kind-config"}, Alone: true, Validate: validateKind,
+			Flag: "kind-image", Help: "node images of kind", Option: "cluster.kindImage", Shared: []string{"cluster.kindConfig"}, Alone: true, Validate: validateKind,
 		},
 	}
 }
@@ -40,12 +40,12 @@ func validateKind(o Options) error {
 	}
 	if o.KindImage != "" {
 		if err := (kind.Options{Kubernetes: o.Kubernetes, Image: o.KindImage}).Validate(); err != nil {
-			return &OptionError{Option: "kind-image", Err: err}
+			return &OptionError{Option: "cluster.kindImage", Err: err}
 		}
 	}
 	if o.KindConfig != "" {
 		if err := (kind.Options{Kubernetes: o.Kubernetes, ConfigFile: o.KindConfig}).Validate(); err != nil {
-			return &OptionError{Option: "kind-config", Err: err}
+			return &OptionError{Option: "cluster.kindConfig", Err: err}
 		}
 	}
 	return nil

@@ -71,9 +71,9 @@ type Options struct {
 
 // Option is one of the options of clusters.
 type Option struct {
-	Name  string // such as kind-image
-	Help  string
-	Value any // leads to the value, a bool or a string
+	Name  string // such as context, or the key of one that has no flag, such as cluster.kindImage
+	Help  string // of the flag
+	Value any    // leads to the value, a bool or a string
 }
 
 // ReadOnly is the name of the option for looking on.
@@ -82,17 +82,17 @@ const ReadOnly = "read-only"
 // Table returns all options.
 func (o *Options) Table() []Option {
 	return []Option{
-		{"watch-cache", "start the API server with a watch cache, as real ones have; requirements that count calls or check failures are then not applicable", &o.WatchCache},
-		{"keep", "kind: keep the cluster for inspection; \"crdconform cleanup --kind --run ID\" removes it", &o.Keep},
 		{"kubernetes", "embedded, kind: minor version, such as 1.36, as listed in docs/matrix.md and docs/kind.md; default: the newest", &o.Kubernetes},
-		{"kind-image", "kind: node image of your own, such as kindest/node:v1.36.3", &o.KindImage},
-		{"kind-config", "kind: file with a kind configuration", &o.KindConfig},
-		{"assets", "envtest: folder with kube-apiserver and etcd; default: $KUBEBUILDER_ASSETS", &o.Assets},
 		{"kubeconfig", "existing: kubeconfig; default: $KUBECONFIG or ~/.kube/config", &o.Kubeconfig},
 		{"context", "existing: context of the kubeconfig; the current one is never used by default", &o.Context},
-		{"webhook-host", "existing: IP address or name by which the API server reaches this machine; without it, requirements that need a webhook are not applicable", &o.WebhookHost},
-		{"listen", "existing: host and port to listen on for the webhooks of the run, such as 0.0.0.0:9443; default: a free port", &o.WebhookListen},
 		{ReadOnly, "existing: check only what can be seen without writing, and reject every write", &o.ReadOnly},
+		{"cluster.watchCache", "", &o.WatchCache},
+		{"cluster.keep", "", &o.Keep},
+		{"cluster.kindImage", "", &o.KindImage},
+		{"cluster.kindConfig", "", &o.KindConfig},
+		{"cluster.assets", "", &o.Assets},
+		{"cluster.webhookHost", "", &o.WebhookHost},
+		{"cluster.listen", "", &o.WebhookListen},
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 )
 
-// Prefix is where API servers keep everything in etcd, unless --etcd-prefix says otherwise.
+// Prefix is where API servers keep everything in etcd, unless its --etcd-prefix says otherwise.
 const Prefix = "/registry"
 
 // Etcd is the storage of a cluster whose etcd can be reached.

@@ -155,7 +155,7 @@ func TestCronJob(t *testing.T) {
 	if own := c.SecurityContext; *own.AllowPrivilegeEscalation || !*own.ReadOnlyRootFilesystem || !slices.Equal(own.Capabilities.Drop, []corev1.Capability{"ALL"}) {
 		t.Errorf("the container may too much: %+v", own)
 	}
-	if !slices.Contains(c.Args, "--run-timeout=25m") || *job.Spec.JobTemplate.Spec.ActiveDeadlineSeconds <= 25*60 {
+	if !slices.Contains(c.Args, "--set=runTimeout=25m") || *job.Spec.JobTemplate.Spec.ActiveDeadlineSeconds <= 25*60 {
 		t.Errorf("%q are killed after %d s, without a report", c.Args, *job.Spec.JobTemplate.Spec.ActiveDeadlineSeconds)
 	}
 	mounted := map[string]string{}

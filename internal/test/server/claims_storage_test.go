@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -101,7 +102,7 @@ func measureStorage(b *testing.B) []figures.Claim {
 	}{
 		"storage status":                  {[]string{"storage", "status", name}, 0},
 		"storage safe-to-drop":            {[]string{"storage", "safe-to-drop", name, "v1beta1", "--output", "json"}, 1},
-		"storage safe-to-drop, with etcd": {[]string{"storage", "safe-to-drop", name, "v1beta1", "--output", "json", "--etcd-endpoints", m.Endpoint}, 1},
+		"storage safe-to-drop, with etcd": {[]string{"storage", "safe-to-drop", name, "v1beta1", "--output", "json", "--set", "storage.etcd.endpoints=[" + strconv.Quote(m.Endpoint) + "]"}, 1},
 	}
 	_, idle := watched(b, program, 0, "version")
 	var claims []figures.Claim

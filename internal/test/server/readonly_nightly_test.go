@@ -164,7 +164,7 @@ func TestLooksAreReadOnly(t *testing.T) {
 		}
 	}
 	// What writes is seen to.
-	if out, code := a.as(t, "migrate", "storage", "migrate", name, "--settle", "0s"); code != 0 {
+	if out, code := a.as(t, "migrate", "storage", "migrate", name, "--set", "storage.settle=0s"); code != 0 {
 		t.Errorf("migrate: exit code %d:\n%s", code, out)
 	}
 	if after := a.revisions(t); maps.Equal(after, before) {
