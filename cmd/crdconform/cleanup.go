@@ -67,8 +67,8 @@ their conversion is switched off first.
 Without --run, objects younger than an hour are kept, because they may belong to a run in progress.
 
 With --kind, cleanup removes the kind clusters of runs that were killed, used cluster.keep, or are in progress, and the
-kubeconfigs that such runs left behind. Other clusters named crdconform-... are not touched. It looks for clusters with the same container
-engine as run: the first one found, or the one that $KIND_EXPERIMENTAL_PROVIDER names.
+kubeconfigs that such runs left behind. Other clusters named crdconform-... are not touched. It looks for clusters with the
+same container engine as run: the first one found, or the one that $KIND_EXPERIMENTAL_PROVIDER names.
 
 With --temporary, cleanup removes the temporary folders that killed runs left behind: data of embedded API servers,
 certificates, kubeconfigs. It removes a folder only if its process is known to have ended, whatever the age of the folder.
