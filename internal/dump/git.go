@@ -22,14 +22,10 @@ func (c *collector) git(ctx context.Context, at string) error {
 	if !found || ref == "" || name == "" || strings.HasPrefix(ref, "-") {
 		return fmt.Errorf("%s%s is not of the form git://REF:PATH, such as git://v1.4.0:config/crd/bases", gitScheme, at)
 	}
-	if _, err := exec.LookPath("git"); err != nil {
-		return fmt.Errorf("%s%s needs the program git, which is not installed: %w", gitScheme, at, err)
-	}
-	commit, err := git(ctx, "rev-parse", "--verify", ref+"^{commit}")
+	revision, err := gitCommit(ctx, gitScheme+at, ref)
 	if err != nil {
-		return fmt.Errorf("git has no revision %s: %w", ref, err)
+		return err
 	}
-	revision := strings.TrimSpace(string(commit))
 	name = path.Clean(name)
 	kind, err := git(ctx, "cat-file", "-t", revision+":"+name)
 	if err != nil {
@@ -51,6 +47,21 @@ func (c *collector) git(ctx context.Context, at string) error {
 		}
 	}
 	return nil
+}
+
+// gitCommit returns the commit that the reference of a source is of in the repository of the current directory.
+func gitCommit(ctx context.Context, source, ref string) (string, error) {
+	if _, err := exec.LookPath("git"); err != nil {
+		return "", fmt.Errorf("%s needs the program git, which is not installed: %w", source, err)
+	}
+	if _, err := git(ctx, "rev-parse", "--git-dir"); err != nil {
+		return "", fmt.Errorf("%s: %w", source, err) // there is no repository, or it is somebody else's
+	}
+	commit, err := git(ctx, "rev-parse", "--verify", ref+"^{commit}")
+	if err != nil {
+		return "", fmt.Errorf("git has no revision %s: %w; a checkout of CI may have the last commit only", ref, err)
+	}
+	return strings.TrimSpace(string(commit)), nil
 }
 
 // gitFolder returns the files of YAML and JSON in a folder.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -34,14 +33,10 @@ func GitFiles(ctx context.Context, source string, paths []string) ([]GitFile, er
 	if ref == "" || strings.HasPrefix(ref, "-") || whole && name == "" {
 		return nil, fmt.Errorf("%s is not of the form git://REF or git://REF:PATH, such as git://main or git://v1.4.0:config/crd/bases", source)
 	}
-	if _, err := exec.LookPath("git"); err != nil {
-		return nil, fmt.Errorf("%s needs the program git, which is not installed: %w", source, err)
-	}
-	commit, err := git(ctx, "rev-parse", "--verify", ref+"^{commit}")
+	revision, err := gitCommit(ctx, source, ref)
 	if err != nil {
-		return nil, fmt.Errorf("git has no revision %s: %w; a checkout of CI may have the last commit only", ref, err)
+		return nil, err
 	}
-	revision := strings.TrimSpace(string(commit))
 	if whole {
 		return gitWhole(ctx, ref, revision, name)
 	}
