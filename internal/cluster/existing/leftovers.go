@@ -273,6 +273,16 @@ func (c *Cleaner) remove(ctx context.Context, l Leftover) error {
 			return err
 		}
 	}
+	within, cancel := context.WithTimeout(ctx, removeTimeout)
+	defer cancel()
+	if l.order() == 1 {
+		definition := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: l.Name, UID: l.UID}}
+		err := kube.Definitions{Client: c.definitions}.Remove(within, definition, nil)
+		if within.Err() != nil {
+			return fmt.Errorf("it is being deleted, but still exists after %s%s", removeTimeout, c.stuck(ctx, l))
+		}
+		return err
+	}
 	resource := c.metadata.Resource(l.Resource).Namespace(l.Namespace)
 	background := metav1.DeletePropagationBackground
 	err := resource.Delete(ctx, l.Name, metav1.DeleteOptions{PropagationPolicy: &background, Preconditions: metav1.NewUIDPreconditions(string(l.UID))})
@@ -282,23 +292,18 @@ func (c *Cleaner) remove(ctx context.Context, l Leftover) error {
 	if err != nil {
 		return err
 	}
-	within, cancel := context.WithTimeout(ctx, removeTimeout)
-	defer cancel()
 	err = wait.PollUntilContextCancel(within, probePoll, true, func(ctx context.Context) (bool, error) {
 		there, lookErr := resource.Get(ctx, l.Name, metav1.GetOptions{})
 		return apierrors.IsNotFound(lookErr) || lookErr == nil && there.UID != l.UID, nil
 	})
 	if err != nil {
-		return fmt.Errorf("it is being deleted, but still exists after %s%s", removeTimeout, c.stuck(ctx, l))
+		return fmt.Errorf("it is being deleted, but still exists after %s", removeTimeout)
 	}
 	return nil
 }
 
 // stuck says why a definition is not gone, as far as its conditions say.
 func (c *Cleaner) stuck(ctx context.Context, l Leftover) string {
-	if l.order() != 1 {
-		return ""
-	}
 	crd, err := c.definitions.Get(ctx, l.Name, metav1.GetOptions{})
 	if err != nil {
 		return ""
