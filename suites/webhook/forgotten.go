@@ -107,7 +107,7 @@ func (t tally) lacks(place, text string, before tally) bool {
 }
 
 // forgets reports whether a hidden value is gone because of an edit that has nothing to do with it. It may have if the edit shows in the
-// same list, all of which a webhook may replace, if it removes what the value is in, or if the value does not come back either from an object that had both from the start.
+// same list, all of which a webhook may replace, if the other version shows the value, if it removes what the value is in, or if the value does not come back either from an object that had both from the start.
 func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstructured.Unstructured, e edit, before map[string]any, path string) bool {
 	schema := p.schemaOf(pair.From)
 	value, _ := corpus.Value(before, path)
@@ -118,7 +118,7 @@ func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstru
 	again := p.convert(ctx, reverse(pair), []*unstructured.Unstructured{e.read})[0]
 	alone := p.convert(ctx, reverse(pair), []*unstructured.Unstructured{e.object})[0]
 	if plain[0].object == nil || plain[1].object == nil || again.object == nil || alone.object == nil ||
-		lacks(before, again.object) || !lacks(before, alone.object) {
+		lacks(before, again.object) || !lacks(before, alone.object) || p.shows(ctx, pair, original, path) {
 		return false
 	}
 	does := apart(schema, plain[0].object, plain[1].object)
@@ -150,6 +150,13 @@ func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstru
 	}
 	t := p.roundTrip(ctx, pair, []*unstructured.Unstructured{edited})[0]
 	return t.back.object != nil && !lacks(edited.Object, t.back.object)
+}
+
+// shows reports whether the second version of a pair shows a value of an object under another name, as a range of addresses shows a subnet.
+// Then it is not hidden from clients of that version, and what takes its place after an edit holds it.
+func (p *prober) shows(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string) bool {
+	_, has := corpus.Value(object.Object, path)
+	return has && len(p.shown(ctx, pair, object, path)) > 0
 }
 
 // itemOf returns the outermost list that a path leads into, and whether there is one.

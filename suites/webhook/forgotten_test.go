@@ -192,3 +192,52 @@ func TestForgotten(t *testing.T) {
 		})
 	}
 }
+
+// TestShownIsNotForgotten has a webhook keep a subnet in an annotation, which v2 shows as a range of addresses, until a client of v2 edits
+// what is there: then v1 has the range too, which holds all that the subnet did.
+func TestShownIsNotForgotten(t *testing.T) {
+	t.Parallel()
+	const note = "example.com/subnet"
+	definition := strings.NewReplacer("ref: {type: object, properties: {name: {type: string}, uid: {type: string}}}", "subnet: {type: string, pattern: '^[a-z]{1,9}$'}, range: {type: string}, prefix: {type: integer, minimum: 1}",
+		"target: {type: object, properties: {name: {type: string}}}", "range: {type: string}, prefix: {type: integer, minimum: 1}").Replace(renamed)
+	shown := func(spec map[string]any) string { return plainText([]any{spec["range"], spec["prefix"]}) }
+	subject := served{handler: stranger{converts: func(_, to string, object map[string]any) string {
+		spec, notes := specOf(object), metadataOf(object, "annotations")
+		if spec == nil {
+			return ""
+		}
+		delete(spec, "old")
+		rename(spec, map[string]string{"v1": "usage", "v2": "uses"}[to], map[string]string{"v1": "uses", "v2": "usage"}[to])
+		if subnet, is := spec["subnet"].(string); is && to == "v2" {
+			was := plainText(spec["range"])
+			delete(spec, "subnet")
+			spec["range"] = "all of " + subnet
+			notes[note] = plainText([]any{subnet, was, shown(spec)})
+		}
+		if text, is := notes[note].(string); is && to == "v1" {
+			var kept [3]string
+			if err := json.Unmarshal([]byte(text), &kept); err != nil {
+				return err.Error()
+			}
+			if delete(notes, note); kept[2] == shown(spec) {
+				spec["subnet"] = kept[0]
+				delete(spec, "range")
+				if kept[1] != "null" {
+					spec["range"] = strings.Trim(kept[1], `"`)
+				}
+			}
+		}
+		return ""
+	}}}.of(t, definition)
+	subject.Objects = 20
+	for _, r := range selected(t, subject, 1, requirement.WebhookConversionEdits) {
+		if r.Verdict != requirement.Passed {
+			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+		}
+	}
+}
+
+func plainText(value any) string {
+	text, _ := json.Marshal(value)
+	return string(text)
+}

@@ -84,28 +84,37 @@ func (p *prober) follows(ctx context.Context, f found, pair corpus.Pair, asked *
 	if _, has := corpus.Value(f.subject.Object, f.effect.at); !has {
 		return ""
 	}
-	others := []*unstructured.Unstructured{f.subject}
-	without := corpus.Without(f.subject, f.effect.at)
+	*asked++
+	if places := p.shown(ctx, pair, f.subject, f.effect.at); len(places) > 0 {
+		return p.schemaOf(pair.To).Pattern(places[0])
+	}
+	return ""
+}
+
+// shown returns the places of the second version of a pair, outside of metadata, that are converted otherwise from an object than from that
+// without a value, or with another one in its place.
+func (p *prober) shown(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string) []string {
+	schema, others := p.schemaOf(pair.From), []*unstructured.Unstructured{object}
+	without := corpus.Without(object, path)
 	if schema.Prepare(without.Object); len(schema.Problems(without.Object)) == 0 {
 		others = append(others, without)
 	}
-	if variant := changed(schema, f.subject, nil, f.effect.at); variant != nil {
+	if variant := changed(schema, object, nil, path); variant != nil {
 		others = append(others, variant)
 	}
-	*asked++
 	outcomes := p.convert(ctx, pair, others)
-	to := p.schemaOf(pair.To)
+	var places []string
 	for i, o := range outcomes {
 		if outcomes[0].object == nil || o.object == nil {
 			continue
 		}
-		for _, shown := range apart(to, outcomes[0].object, o.object) {
-			if !spoilt(shown.Path, f.subject, outcomes[0], o) && !spoilt(shown.Path, others[i], o, outcomes[0]) {
-				return to.Pattern(shown.Path)
+		for _, l := range apart(p.schemaOf(pair.To), outcomes[0].object, o.object) {
+			if !spoilt(l.Path, object, outcomes[0], o) && !spoilt(l.Path, others[i], o, outcomes[0]) {
+				places = append(places, l.Path)
 			}
 		}
 	}
-	return ""
+	return places
 }
 
 // spoilt reports whether a place is converted as it is from one object, and nothing comes of it from another. Then a value elsewhere does not
