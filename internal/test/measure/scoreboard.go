@@ -36,6 +36,7 @@ type subject struct {
 	Packages []string `json:"packages"`          // in the module; with controller-runtime, each has an AddToScheme
 	Imports  []string `json:"imports,omitempty"` // in the module, packages that register their types with those
 
+	Setup    string   `json:"setup,omitempty"`    // what the manager does before it serves conversions, in Go; types0 is the first package
 	Requires []string `json:"requires,omitempty"` // module@version, newer than the module's go.mod says
 
 	style

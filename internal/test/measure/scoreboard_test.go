@@ -50,7 +50,11 @@ func TestSubjects(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, source)
 		}
-		if len(file.Imports) != imports[s.Style]+len(s.Packages)+len(s.Imports) {
+		also := len(s.Imports)
+		if s.Setup != "" {
+			also++
+		}
+		if len(file.Imports) != imports[s.Style]+len(s.Packages)+also {
 			t.Errorf("%s imports %d packages", s.Name, len(file.Imports))
 		}
 	}
@@ -101,13 +105,13 @@ func TestRendered(t *testing.T) {
 // TestHandlers wants the handler that each version of controller-runtime has, in a program that is Go.
 func TestHandlers(t *testing.T) {
 	t.Parallel()
-	s := subject{Module: "example.com/m", Packages: []string{"v1", "v2"}}
+	s := subject{Module: "example.com/m", Packages: []string{"v1", "v2"}, Setup: "types0.Set(func(schema.GroupKind) {})"}
 	for runtime, want := range map[string]string{"v0.14.6": "injected(scheme))", "v0.22.4": "conversion.NewWebhookHandler(scheme))", "v0.23.0": "conversion.NewRegistry()))"} {
 		source, err := s.source(runtime)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = parser.ParseFile(token.NewFileSet(), "main.go", source, 0); err != nil || !strings.Contains(string(source), want) {
+		if _, err = parser.ParseFile(token.NewFileSet(), "main.go", source, 0); err != nil || !strings.Contains(string(source), want) || !strings.Contains(string(source), s.Setup) || !strings.Contains(string(source), "pkg/runtime/schema") {
 			t.Errorf("%s: %v\n%s", runtime, err, source)
 		}
 	}
