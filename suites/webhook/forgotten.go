@@ -107,7 +107,8 @@ func (t tally) lacks(place, text string, before tally) bool {
 }
 
 // forgets reports whether a hidden value is gone because of an edit that has nothing to do with it. It may have if the edit shows in the
-// same list, all of which a webhook may replace, if the other version shows the value, if it removes what the value is in, or if the value does not come back either from an object that had both from the start.
+// same list, all of which a webhook may replace, if the other version shows the value, if the edit removes what the value is in, or if the
+// value does not come back either from an object that had both from the start.
 func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstructured.Unstructured, e edit, before map[string]any, path string) bool {
 	schema := p.schemaOf(pair.From)
 	value, _ := corpus.Value(before, path)
