@@ -31,7 +31,7 @@ func (p *prober) equalFields(ctx SpecContext) {
 	p.independently(ctx)
 	e := &equality{p: p, known: map[corpus.Pair]*common{}}
 	p.hold(ctx, property{mutual: true, objects: p.each, check: e.check})
-	p.someCame()
+	p.someCame(ctx)
 }
 
 // equality is the law that a field which two versions have has the same value at both.

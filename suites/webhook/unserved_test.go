@@ -236,3 +236,20 @@ func TestUnservedVersionsAreCounted(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingComesBack has a webhook whose other versions are served no more, so that objects are converted in one direction only: what takes a
+// way back is not applicable, and fails nowhere.
+func TestNothingComesBack(t *testing.T) {
+	t.Parallel()
+	subject := served{handler: stranger{converts: convertGauge}}.of(t, strings.ReplaceAll(gauges, "BETA", "false"))
+	for _, r := range selected(t, subject, 1, requirement.WebhookConversionAdditions, requirement.WebhookConversionEqualFields, requirement.WebhookConversionRoundTrip) {
+		want := requirement.NotApplicable
+		if r.Requirement == requirement.WebhookConversionRoundTrip {
+			want = requirement.Passed
+		}
+		isAbout := r.Immaterial && strings.Contains(r.Reason, "objects are only converted from v1alpha1, v1beta1")
+		if r.Verdict != want || want == requirement.NotApplicable && !isAbout {
+			t.Errorf("%s is %s, %v: %s", r.Requirement, r.Verdict, r.Immaterial, r.Reason)
+		}
+	}
+}

@@ -276,7 +276,7 @@ func (p *prober) additions(ctx SpecContext) {
 	}
 	p.env.Tried(p.came)
 	p.report(ctx, what, fewZeros(all))
-	p.someCame()
+	p.someCame(ctx)
 }
 
 // mostZeros is how many fields are named that encoders have set to 0, false or "".
