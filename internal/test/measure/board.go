@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/site"
@@ -73,13 +76,19 @@ func (r row) line() string {
 func (r row) findings() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n## %s\n\n%s, checked on %s with `make scoreboard OPERATORS=%[1]s`.\n\n", r.Name, filepath.Base(r.CRDs), r.report.Started.Format("2006-01-02"))
-	for _, c := range reporter.Causes(r.report) {
+	causes := reporter.Causes(r.report)
+	for _, c := range causes {
 		about := r.judgement(c)
 		fmt.Fprintf(&b, "- %s: %s (%s). %s", about.Verdict, visible.Markdown(c.What), visible.Markdown(strings.Join(c.Requirements, ", ")), visible.Markdown(c.Example))
 		if about.How != "" {
 			fmt.Fprintf(&b, "\n  - %s", visible.Markdown(about.How))
 		}
 		b.WriteString("\n")
+	}
+	for _, k := range r.Checked {
+		if k.Cause != anyOther && !slices.ContainsFunc(causes, k.isAbout) {
+			fmt.Fprintf(&b, "- not found: %s, which was compared with the source\n", visible.Markdown(k.Cause))
+		}
 	}
 	return b.String()
 }
@@ -90,11 +99,19 @@ const notChecked = "not checked"
 func (r row) judgement(c reporter.Cause) checkedCause {
 	best := checkedCause{Verdict: notChecked}
 	for _, k := range r.Checked {
-		rest, is := strings.CutPrefix(c.What, k.Cause)
-		is = is && (rest == "" || strings.HasSuffix(k.Cause, ".") || strings.ContainsAny(rest[:1], " .[:"))
-		if is && len(k.Cause) > len(best.Cause) || k.Cause == "any other" && best.Cause == "" {
+		if k.isAbout(c) && len(k.Cause) > len(best.Cause) || k.Cause == anyOther && best.Cause == "" {
 			best = k
 		}
 	}
 	return best
+}
+
+// anyOther stands for all causes that nothing else is said about.
+const anyOther = "any other"
+
+// isAbout reports whether the text of a cause begins with what was compared, up to the end of a word.
+func (k checkedCause) isAbout(c reporter.Cause) bool {
+	rest, is := strings.CutPrefix(c.What, k.Cause)
+	next, _ := utf8.DecodeRuneInString(rest)
+	return is && (rest == "" || strings.HasSuffix(k.Cause, ".") || !unicode.IsLetter(next) && !unicode.IsDigit(next))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -143,9 +144,18 @@ func TestBoard(t *testing.T) {
 	for _, want := range []string{
 		"| [a](https://pkg.go.dev/example.com/a@v1.0.0) | v1.0.0 |", "| 3 | 1, 1, 1, 0 | 1 | 12 s | [report](a/report.html) |",
 		"- true: spec.port is changed", "a.go:7", "- meant: spec.old is lost", "- arguable: spec.portName is changed",
+		"- not found: spec.po, which was compared with the source",
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Count(string(text), "not found") != 1 {
+		t.Errorf("something else is not found in\n%s", text)
+	}
+	for what, want := range map[string]bool{"spec.new is lost": true, "spec.new is lost, though both versions have it": true, "spec.new is lostless": false} {
+		if got := (checkedCause{Cause: "spec.new is lost"}).isAbout(reporter.Cause{What: what}); got != want {
+			t.Errorf("%q is about it: %t", what, got)
 		}
 	}
 	s.Checked = nil
