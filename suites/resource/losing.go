@@ -94,7 +94,7 @@ func (t *travels) thereAndBack(ctx context.Context, objects []*unstructured.Unst
 
 func (t *travels) parts(ctx context.Context, objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	var back []*unstructured.Unstructured
-	if !t.late && ctx.Err() == nil && t.env.Subject.Ends()-t.ends < suites.FewEnds {
+	if len(objects) > 0 && !t.late && ctx.Err() == nil && t.env.Subject.Ends()-t.ends < suites.FewEnds {
 		if back, t.late = t.convertAll(ctx, t.pair.To, objects); back != nil {
 			back, t.late = t.convertAll(ctx, t.pair.From, back)
 		}
@@ -102,7 +102,7 @@ func (t *travels) parts(ctx context.Context, objects []*unstructured.Unstructure
 	if back != nil {
 		return back
 	}
-	if len(objects) == 1 || t.left <= 0 {
+	if len(objects) < 2 || t.left <= 0 {
 		return make([]*unstructured.Unstructured, len(objects))
 	}
 	t.left -= 2

@@ -71,6 +71,9 @@ func TestTravelsEnd(t *testing.T) {
 			}
 			c := &chapter{env: &suites.Env{Subject: subject}}
 			travel := &travels{chapter: c, pair: corpus.Pair{From: "v1", To: "v2"}, ends: subject.Ends()}
+			if travel.thereAndBack(t.Context(), nil); asked.Load() > 0 {
+				t.Error("it was asked for no object")
+			}
 			for range 2 {
 				for i, back := range travel.thereAndBack(t.Context(), objects) {
 					if back != nil {
