@@ -342,7 +342,6 @@ func changed(schema *corpus.Schema, object *unstructured.Unstructured, others []
 // each list that the original has several items in.
 func (p *prober) removals(version string, origin int, object *unstructured.Unstructured, beside string, most int, tried map[string]int) []edit {
 	var edits []edit
-	schema := p.schemaOf(version)
 	for _, path := range corpus.Leaves(object) {
 		place := "removed " + fieldpath.Generalize(path) + " beside " + fieldpath.Generalize(beside)
 		value, _ := corpus.Value(object.Object, path)
@@ -350,12 +349,20 @@ func (p *prober) removals(version string, origin int, object *unstructured.Unstr
 			continue
 		}
 		tried[place]++
-		variant := corpus.Without(object, path)
-		schema.Prepare(variant.Object)
-		if _, isDefault := corpus.Value(variant.Object, path); !isDefault && len(schema.Problems(variant.Object)) == 0 {
+		if e, is := p.removal(version, origin, object, path); is {
 			tried[place] = editTries
-			edits = append(edits, p.edited(version, object, variant, origin, path))
+			edits = append(edits, e)
 		}
 	}
 	return edits
+}
+
+// removal returns an edit of an object that removes what is at a path; none if API servers give it a default, or refuse what is left.
+func (p *prober) removal(version string, origin int, object *unstructured.Unstructured, path string) (edit, bool) {
+	schema, variant := p.schemaOf(version), corpus.Without(object, path)
+	schema.Prepare(variant.Object)
+	if _, isDefault := corpus.Value(variant.Object, path); isDefault || len(schema.Problems(variant.Object)) > 0 {
+		return edit{}, false
+	}
+	return p.edited(version, object, variant, origin, path), true
 }

@@ -77,11 +77,9 @@ func (p *prober) homeRemovals(pair corpus.Pair, origin int, object *unstructured
 			continue
 		}
 		tried[place]++
-		variant := corpus.Without(object, path)
-		schema.Prepare(variant.Object)
-		if _, isDefault := corpus.Value(variant.Object, path); !isDefault && len(schema.Problems(variant.Object)) == 0 {
+		if e, is := p.removal(pair.From, origin, object, path); is {
 			tried[place] = editTries
-			edits = append(edits, p.edited(pair.From, object, variant, origin, path))
+			edits = append(edits, e)
 		}
 	}
 	return edits
