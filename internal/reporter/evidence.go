@@ -147,28 +147,27 @@ type place struct {
 	URL, Title string
 }
 
-// placesOf returns the places online that the results name as sources, each once.
-func placesOf(r *reports.Report) []place {
-	var places []place
+// placesOf returns the places online that the results name as sources, each once, and what returns the numbers of those of a result.
+func placesOf(r *reports.Report) (places []place, of func(reports.Result) []int) {
+	numbers := map[string]int{} // by URL
 	for _, result := range r.Results {
 		for _, s := range result.Source {
-			if at := s.URL(); at != "" && !slices.ContainsFunc(places, func(p place) bool { return p.URL == at }) {
-				places = append(places, place{Number: len(places) + 1, URL: at, Title: s.Document + ": " + s.Section})
+			if at := s.URL(); at != "" && numbers[at] == 0 {
+				numbers[at] = len(places) + 1
+				places = append(places, place{Number: numbers[at], URL: at, Title: s.Document + ": " + s.Section})
 			}
 		}
 	}
-	return places
-}
-
-// placesNamed returns the numbers of those that are sources of a result, each once.
-func placesNamed(places []place, result reports.Result) []int {
-	var all []int
-	for _, p := range places {
-		if slices.ContainsFunc(result.Source, func(s requirement.Source) bool { return s.URL() == p.URL }) {
-			all = append(all, p.Number)
+	return places, func(result reports.Result) []int {
+		var all []int
+		for _, s := range result.Source {
+			if n := numbers[s.URL()]; n > 0 && !slices.Contains(all, n) {
+				all = append(all, n)
+			}
 		}
+		slices.Sort(all)
+		return all
 	}
-	return all
 }
 
 // title is a name at the beginning of a line.

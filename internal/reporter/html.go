@@ -59,13 +59,14 @@ func HTML(r *reports.Report, w io.Writer) error {
 	for _, result := range listed {
 		above[anchor(result.ID, result.Subject)] = true
 	}
-	explained, places := explainedIn(r), placesOf(r)
+	explained, terse := explainedIn(r), passes(r) && len(r.Results) > mostInFull
+	places, placesNamed := placesOf(r)
 	functions := pageFunctions()
 	maps.Copy(functions, template.FuncMap{
 		"headline":  func() string { return Headline(r) },
 		"unsaid":    func() string { return unsaid(r) },
 		"facts":     func() []Fact { return Facts(r) },
-		"terse":     func() bool { return passes(r) && len(r.Results) > mostInFull },
+		"terse":     func() bool { return terse },
 		"unpassed":  func() []Fact { return unpassedFacts(r) },
 		"runFacts":  func() []Fact { return runFacts(r) },
 		"verdicts":  func() []requirement.Verdict { return Verdicts(r) },
@@ -80,7 +81,7 @@ func HTML(r *reports.Report, w io.Writer) error {
 		"unlisted":  func() string { return unlisted(len(problems) - len(listed)) },
 		"documents": func() []requirement.Document { return documents(r) },
 		"places":    func() []place { return places },
-		"placesOf":  func(result reports.Result) []int { return placesNamed(places, result) },
+		"placesOf":  placesNamed,
 		"exchange":  func(result reports.Result) []Part { return exchange(result, &room) },
 		"about":     func(causes []Cause) []int { return concernedBy(causes, subjects) },
 		"whom":      func() string { return whom(r) },
