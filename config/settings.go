@@ -67,7 +67,7 @@ type diff struct {
 func (k *checker) settings() {
 	e := k.config.Storage.Etcd
 	k.unless(len(e.Endpoints) > 0 || e.CAFile+e.CertFile+e.KeyFile == "", "storage.etcd", "caFile, certFile and keyFile need endpoints")
-	k.unless((e.CertFile == "") == (e.KeyFile == ""), "storage.etcd", "certFile and keyFile must be given together")
+	k.unless(len(e.Endpoints) == 0 || (e.CertFile == "") == (e.KeyFile == ""), "storage.etcd", "certFile and keyFile must be given together")
 	r := k.config.Record
 	k.unless((r.TLSCert == "") == (r.TLSKey == ""), "record", "tlsCert and tlsKey must be given together")
 }
