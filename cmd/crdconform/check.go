@@ -63,7 +63,7 @@ Specify the webhook by its URL, by spec.conversion of the definition (--from-crd
 In a kind or existing cluster, the webhook can be deployed as pods, from an image (--webhook-image) or manifests
 (--webhook-manifests). All settings can also be written in crdconform.yaml, which "crdconform init" creates; flags override it.
 
-Values in samples at the paths of redact, a key, are masked when the samples are read, so neither the reports nor the webhook
+Values in samples at the paths of redact (--set) are masked when the samples are read, so neither the reports nor the webhook
 receive them. A path at which no sample has a value is an error.
 
 A violation that API servers reject fails the check. One that they accept is Tolerated, and fails the check only with --strict.
