@@ -18,6 +18,7 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/internal/manifest"
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/internal/wire"
 )
@@ -152,9 +153,9 @@ func (d *differ) check() error {
 		return err
 	}
 	if len(d.urls) == 1 {
-		for key, other := range map[string]string{"diff.caFileA": "--ca-file", "diff.caFileB": "--ca-file", "diff.serverNameA": serverNameKey, "diff.serverNameB": serverNameKey} {
-			if d.options.says(key) {
-				return fmt.Errorf("--set %s: there is one URL only; give %s", key, other)
+		for _, side := range []struct{ key, both string }{{"caFileA", "--ca-file"}, {"caFileB", "--ca-file"}, {"serverNameA", serverNameKey}, {"serverNameB", serverNameKey}} {
+			if d.options.says("diff." + side.key) {
+				return fmt.Errorf("--set diff.%s: there is one URL only; give %s", side.key, side.both)
 			}
 		}
 	}
@@ -212,7 +213,7 @@ func (d *differ) read(ctx context.Context) error {
 		return err
 	}
 	for _, kind := range kinds {
-		questions, err := recording.About(ctx, kind, cmp.Or(d.given.Load.ReviewVersion, "v1"), d.given.Generate.Objects, d.given.Generate.Seed)
+		questions, err := recording.About(ctx, kind, options.Or(d.given.Load.ReviewVersion, "load.reviewVersion"), d.given.Generate.Objects, d.given.Generate.Seed)
 		if ctx.Err() != nil {
 			return &exitError{code: exitInterrupted}
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/load/recording"
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/internal/wire"
 )
@@ -171,7 +172,7 @@ func (r *recorder) options() (recording.Options, error) {
 	}
 	limits := c.Record
 	o := recording.Options{Tool: toolVersion(), Started: time.Now(), MaxExchanges: limits.MaxExchanges, Compress: strings.HasSuffix(r.file, ".gz")}
-	size, err := resource.ParseQuantity(cmp.Or(limits.MaxSize, "256Mi"))
+	size, err := resource.ParseQuantity(options.Or(limits.MaxSize, "record.maxSize"))
 	r.certFile, r.keyFile = limits.TLSCert, limits.TLSKey
 	switch {
 	case r.file == "":

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/existing"
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/storage"
 )
 
@@ -91,7 +91,7 @@ func (t *storageTarget) connect(ctx context.Context, readOnly bool) (*existing.C
 // etcdOf says where the stored bytes of a cluster can be read.
 func etcdOf(c config.Config) (storage.EtcdOptions, error) {
 	e := c.Storage.Etcd
-	o := storage.EtcdOptions{Endpoints: e.Endpoints, CAFile: e.CAFile, CertFile: e.CertFile, KeyFile: e.KeyFile, Prefix: cmp.Or(e.Prefix, "/registry")}
+	o := storage.EtcdOptions{Endpoints: e.Endpoints, CAFile: e.CAFile, CertFile: e.CertFile, KeyFile: e.KeyFile, Prefix: options.Or(e.Prefix, "storage.etcd.prefix")}
 	for _, file := range []*string{&o.CAFile, &o.CertFile, &o.KeyFile} {
 		if *file != "" {
 			*file = c.Path(*file)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/storage/migrate"
 	"github.com/crdconform/crdconform/internal/storage/proof"
 	"github.com/crdconform/crdconform/internal/test/lab"
@@ -94,4 +95,16 @@ func TestMigratedText(t *testing.T) {
 		refuse(fmt.Sprint("d", i), fmt.Sprint("rule ", i))
 	}
 	golden(t, "migrated.txt", none+did.text(&migrator{}))
+}
+
+// TestStorageDefaults wants the table of options to say what the packages do that take the numbers.
+func TestStorageDefaults(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]any{
+		"storage.pageSize": migrate.DefaultPageSize, "storage.concurrency": migrate.DefaultConcurrency, "storage.maxObjectSize": migrate.DefaultMaxSize, "storage.settle": migrate.DefaultSettle,
+	} {
+		if o, found := options.Of(key); !found || o.Default != want {
+			t.Errorf("%s is %v by default, want %v", key, o.Default, want)
+		}
+	}
 }

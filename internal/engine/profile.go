@@ -266,7 +266,7 @@ func ownProfile(l config.Load, pairs []corpus.Pair) (load.Profile, error) {
 		w := load.Workload{
 			Name: s.Name, Clients: s.Clients, Duration: s.Duration.Duration, Requests: uint64(s.Requests),
 			Batch: cmp.Or(s.Batch, 1), Bytes: s.Bytes, Pairs: pairs,
-			ReviewVersion: cmp.Or(l.ReviewVersion, "v1"), InFlight: l.InFlight, JudgeContent: l.JudgeContent,
+			ReviewVersion: options.Or(l.ReviewVersion, "load.reviewVersion"), InFlight: l.InFlight, JudgeContent: l.JudgeContent,
 		}
 		for _, phase := range s.Phases {
 			to := phase.Rate

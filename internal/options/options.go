@@ -152,6 +152,14 @@ func Of(key string) (Option, bool) {
 	return all[i], true
 }
 
+// Or returns a text, or the default at a key if the text is empty.
+func Or(text, key string) string {
+	if o, found := Of(key); found && text == "" {
+		return fmt.Sprint(o.Default)
+	}
+	return text
+}
+
 // commonOptions say what is converted, what is checked, and where the reports go.
 func commonOptions() []Option {
 	subject, specs := []string{check, load}, []string{check, run, rehearse, matrix, column}
