@@ -171,7 +171,7 @@ func (c *Cluster) ready(ctx context.Context) error {
 	}
 }
 
-// down takes the API server and etcd down, gently or not. The caller holds the lock.
+// down takes the API server down, gently or not, and etcd. The caller holds the lock.
 func (c *Cluster) down(gently bool) error {
 	var err error
 	if c.server != nil {
@@ -181,7 +181,7 @@ func (c *Cluster) down(gently bool) error {
 	}
 	if c.etcd != nil {
 		c.stopping.Store("etcd")
-		err = errors.Join(err, c.etcd.stop(gently))
+		err = errors.Join(err, c.etcd.stop())
 		c.etcd = nil
 	}
 	return err

@@ -82,7 +82,7 @@ func startEtcd(ctx context.Context, dir, sockets string) (*etcd, error) {
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	return nil, errors.Join(fmt.Errorf("etcd: %w", err), e.stop(false))
+	return nil, errors.Join(fmt.Errorf("etcd: %w", err), e.stop())
 }
 
 // startMember starts a member. Etcd panics where it cannot make its files.
@@ -115,13 +115,11 @@ func (l last) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 // couldNotJudge is the exit code of commands that could not judge.
 const couldNotJudge = 3
 
-func (e *etcd) stop(gently bool) error {
+// stop ends the member once what its clients asked is over: whatever still read from it when its file is closed would end the process.
+func (e *etcd) stop() error {
 	var err error
 	if e.client != nil {
 		err = e.client.Close()
-	}
-	if !gently {
-		e.server.Server.HardStop()
 	}
 	e.server.Close()
 	if errors.Is(err, context.Canceled) {

@@ -58,5 +58,5 @@ func (e *Etcd) Stop() error {
 	}
 	member := e.member
 	e.member = nil
-	return member.stop(false)
+	return member.stop()
 }

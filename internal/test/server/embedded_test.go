@@ -5,12 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.etcd.io/etcd/client/pkg/v3/logutil"
@@ -22,6 +25,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 
@@ -376,6 +380,52 @@ func BenchmarkEmbeddedStop(b *testing.B) {
 		b.StartTimer()
 		if err := c.Stop(b.Context()); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestEmbeddedKilledWhileWritten kills API servers that are written to and watched. Etcd reads the state before each change for those that
+// watch, and ends the process if its file is closed by then.
+func TestEmbeddedKilledWhileWritten(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
+	const writers, kills = 8, 5
+	c := startEmbedded(t, embedded.Options{})
+	crontabs := installCronTabs(t, c)
+	createCronTab(t, crontabs)
+	var done sync.WaitGroup
+	defer done.Wait()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var written atomic.Int64
+	for range writers {
+		done.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				if watching, err := crontabs.Watch(ctx, metav1.ListOptions{}); err == nil {
+					defer watching.Stop()
+				}
+				patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"n":"%d"}}}`, n)
+				if _, err := crontabs.Patch(ctx, "local-crontab", types.MergePatchType, patch, metav1.PatchOptions{}); err == nil {
+					written.Add(1)
+				}
+			}
+		})
+	}
+	for range kills {
+		before := written.Load()
+		eventually(t, func() error {
+			if written.Load() < before+writers {
+				return errors.New("nothing is written")
+			}
+			return nil
+		})
+		if err := c.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Resume(t.Context()); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
