@@ -63,6 +63,16 @@ func TestFailedFirst(t *testing.T) {
 	}
 }
 
+// TestLikelyFirst judges first, of what has not failed yet, what webhooks with a defect violate most, whatever the seed.
+func TestLikelyFirst(t *testing.T) {
+	t.Parallel()
+	d := Description{Config: config.Config{CRDs: []string{crontabs}, Filter: []string{"webhook.conversion", "webhook.metadata", "webhook.response"}}, Handler: webhook.Handler()}
+	_, j := inOrder(t, d)
+	if first := j.ids[:len(likely())]; len(j.ids) < 20 || !slices.Contains(first, requirement.WebhookConversionRoundTrip) || !slices.Contains(first, requirement.WebhookConversionZeroValues) {
+		t.Errorf("judged first are %v, of %d", first, len(j.ids))
+	}
+}
+
 // placesOf returns the results of a report, and the definitions that it describes, in their order.
 func placesOf(r *reports.Report) []string {
 	var places []string
