@@ -8,41 +8,49 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/storage/migrate"
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// backBefore puts the old release back while nothing was written since the upgrade, and the new one again.
-func (l *leg) backBefore(ctx context.Context) error {
-	if !l.wantsBack() {
+// returning puts the old release back.
+type returning struct {
+	part
+
+	hooks       *webhooks
+	definitions *definitions
+	reader      *reader
+	from        string // the files of the old release
+	ways        []wayBack
+}
+
+// before puts the old release back while nothing was written since the upgrade, and the new one again.
+func (b *returning) before(ctx context.Context) error {
+	if !b.wantsBack() {
 		return nil
 	}
-	if err := l.goBack(ctx, "before anything is written", "before anything was written"); err != nil || ctx.Err() != nil {
+	if err := b.goBack(ctx, "before anything is written", "before anything was written"); err != nil || ctx.Err() != nil {
 		return err
 	}
-	if l.oldHook.build != nil && l.oldHook.build.Acts() {
-		if err := l.oldHook.stop(ctx); err != nil {
-			return err
-		}
+	if err := b.hooks.old.retire(ctx); err != nil {
+		return err
 	}
 	var converted []*kind
-	for _, k := range l.going() {
-		if k.new.converts() && !l.broken && l.newHook.build != nil {
+	for _, k := range b.kinds.going() {
+		if k.new.converts() && !b.hooks.broken && b.hooks.new.build != nil {
 			converted = append(converted, k)
 			continue
 		}
-		if err := l.forward(ctx, k, nil); err != nil {
+		if err := b.forward(ctx, k, nil); err != nil {
 			return err
 		}
 	}
 	if len(converted) == 0 {
 		return nil
 	}
-	return l.startHook(ctx, &l.newHook, func(client apiextensionsv1.WebhookClientConfig) error {
+	return b.hooks.start(ctx, &b.hooks.new, func(client apiextensionsv1.WebhookClientConfig) error {
 		for _, k := range converted {
-			if err := l.forward(ctx, k, &client); err != nil {
+			if err := b.forward(ctx, k, &client); err != nil {
 				return err
 			}
 		}
@@ -51,11 +59,11 @@ func (l *leg) backBefore(ctx context.Context) error {
 }
 
 // forward installs the new definition again.
-func (l *leg) forward(ctx context.Context, k *kind, client *apiextensionsv1.WebhookClientConfig) error {
-	err := l.put(ctx, k, k.new, client)
+func (b *returning) forward(ctx context.Context, k *kind, client *apiextensionsv1.WebhookClientConfig) error {
+	err := b.put(ctx, k, k.new, client)
 	if isRefusal(err) && isStoredVersions(err) {
 		var mended bool
-		if mended, err = l.mend(ctx, k, client); err == nil && !mended {
+		if mended, err = b.definitions.mend(ctx, k, client); err == nil && !mended {
 			err = errors.New("the API server refuses it")
 		}
 	}
@@ -65,48 +73,46 @@ func (l *leg) forward(ctx context.Context, k *kind, client *apiextensionsv1.Webh
 	return nil
 }
 
-// backAfter puts the old release back when new objects were created and all were migrated.
-func (l *leg) backAfter(ctx context.Context) error {
-	if !l.wantsBack() {
+// after puts the old release back when new objects were created and all were migrated.
+func (b *returning) after(ctx context.Context) error {
+	if !b.wantsBack() {
 		return nil
 	}
-	return l.goBack(ctx, "after the objects were written", "after objects were written")
+	return b.goBack(ctx, "after the objects were written", "after objects were written")
 }
 
-func (l *leg) wantsBack() bool {
-	return slices.ContainsFunc([]requirement.ID{requirement.UpgradeBackDefinitions, requirement.UpgradeBackRead, requirement.UpgradeBackContent}, l.record.selects)
+func (b *returning) wantsBack() bool {
+	return slices.ContainsFunc([]requirement.ID{requirement.UpgradeBackDefinitions, requirement.UpgradeBackRead, requirement.UpgradeBackContent}, b.record.selects)
 }
 
 // goBack puts the old definitions and the old webhook back, and reads the objects. It is given when that is, and when it was.
-func (l *leg) goBack(ctx context.Context, when, past string) error {
-	kinds := l.going()
+func (b *returning) goBack(ctx context.Context, when, past string) error {
+	kinds := b.kinds.going()
 	restored := map[*kind]bool{}
 	for _, k := range kinds {
-		ok, err := l.restore(ctx, k, when)
+		ok, err := b.restore(ctx, k, when)
 		if err != nil {
 			return err
 		}
 		restored[k] = ok
 		if !ok {
-			l.record.blocked(requirement.UpgradeBackRead, k, requirement.UpgradeBackDefinitions)
-			l.record.blocked(requirement.UpgradeBackContent, k, requirement.UpgradeBackDefinitions)
+			b.record.blocked(requirement.UpgradeBackRead, k, requirement.UpgradeBackDefinitions)
+			b.record.blocked(requirement.UpgradeBackContent, k, requirement.UpgradeBackDefinitions)
 		}
 	}
 	kinds = slices.DeleteFunc(kinds, func(k *kind) bool { return !restored[k] })
-	if l.newHook.build != nil && l.newHook.build.Acts() {
-		if err := l.newHook.stop(ctx); err != nil {
-			return err
-		}
+	if err := b.hooks.new.retire(ctx); err != nil {
+		return err
 	}
 	converted := slices.DeleteFunc(slices.Clone(kinds), func(k *kind) bool { return !k.old.converts() })
-	if len(converted) > 0 && l.oldHook.build != nil {
-		err := l.startFor(ctx, &l.oldHook, converted, (*kind).oldSide)
+	if len(converted) > 0 && b.hooks.old.build != nil {
+		err := b.hooks.startFor(ctx, &b.hooks.old, converted, (*kind).oldSide)
 		if err != nil {
 			return fmt.Errorf("the old webhook does not start again: %w", err)
 		}
 	}
 	for _, k := range kinds {
-		if err := l.readBack(ctx, k, "once the old release was back ("+past+")"); err != nil {
+		if err := b.reader.readBack(ctx, k, "once the old release was back ("+past+")"); err != nil {
 			return err
 		}
 	}
@@ -115,59 +121,58 @@ func (l *leg) goBack(ctx context.Context, when, past string) error {
 
 // restore puts the old definition in the place of the new one. If the API server refuses it, the objects are brought back to the old
 // storage version first, if they can be. It reports whether the old definition is there.
-func (l *leg) restore(ctx context.Context, k *kind, when string) (bool, error) {
+func (b *returning) restore(ctx context.Context, k *kind, when string) (bool, error) {
 	id := requirement.UpgradeBackDefinitions
-	err := l.put(ctx, k, k.old, l.oldHook.client)
-	l.record.tried(id, k, max(k.objects, 1))
+	err := b.put(ctx, k, k.old, b.hooks.old.client)
+	b.record.tried(id, k, max(k.objects, 1))
 	if err == nil {
-		l.goes(k, "%s, the old definition can be put back.", when)
+		b.goes(k, "%s, the old definition can be put back.", when)
 		return true, nil
 	}
 	if !isRefusal(err) {
 		return false, err
 	}
-	l.record.find(finding{
+	b.record.find(finding{
 		id: id, kind: k, version: k.old.storage(), message: fmt.Sprintf("the API server refuses the old definition over the new one, %s: %s", when, said(err)),
-		commands: []string{k.way.command() + " " + l.from.Apply},
+		commands: []string{k.way.command() + " " + b.from},
 	})
 	if !isStoredVersions(err) || !k.new.has(k.old.storage()) {
-		l.goes(k, "%s, the old definition cannot be put back any more: %s.", when, said(err))
+		b.goes(k, "%s, the old definition cannot be put back any more: %s.", when, said(err))
 		return false, nil
 	}
-	hindered, err := l.detour(ctx, k)
+	hindered, err := b.detour(ctx, k)
 	switch {
 	case err != nil:
 		return false, err
 	case hindered == "":
-		l.goes(k, "%s, the old definition can be put back only after the new one was changed to store at %s, and the objects were migrated back.", when, k.old.storage())
+		b.goes(k, "%s, the old definition can be put back only after the new one was changed to store at %s, and the objects were migrated back.", when, k.old.storage())
 	default:
-		l.goes(k, "%s, the old definition cannot be put back any more: %s.", when, hindered)
+		b.goes(k, "%s, the old definition cannot be put back any more: %s.", when, hindered)
 	}
 	return hindered == "", nil
 }
 
 // detour migrates the objects back to the old storage version, and puts the old definition in the place of the new one then. It returns
 // what hinders that; nothing if it is done.
-func (l *leg) detour(ctx context.Context, k *kind) (hindered string, err error) {
-	manifest, _, err := l.manifestOf(k.new, l.newHook.client)
+func (b *returning) detour(ctx context.Context, k *kind) (hindered string, err error) {
+	manifest, err := manifestOf(k.new, b.hooks.new.client)
 	if err != nil {
 		return "", err
 	}
-	manifest = storedAt(manifest, k.old.storage())
-	if err = l.putManifest(ctx, k, k.new, manifest, l.install.column(manifest)); err != nil {
+	if err = b.putManifest(ctx, k, k.new, storedAt(manifest, k.old.storage())); err != nil {
 		if isRefusal(err) {
 			return fmt.Sprintf("the new definition cannot be changed to store at %s: %s", k.old.storage(), said(err)), nil
 		}
 		return "", err
 	}
-	_, err = migrate.Run(ctx, l.config, k.name, migrate.Options{Steps: []migrate.Step{migrate.Objects, migrate.StoredVersions}})
+	_, err = migrate.Run(ctx, b.config, k.name, migrate.Options{Steps: []migrate.Step{migrate.Objects, migrate.StoredVersions}})
 	if incomplete := (*migrate.IncompleteError)(nil); errors.As(err, &incomplete) {
 		return "the objects cannot be migrated back to " + k.old.storage(), nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("migrating %s back to %s: %w", k.name, k.old.storage(), err)
 	}
-	err = l.put(ctx, k, k.old, l.oldHook.client)
+	err = b.put(ctx, k, k.old, b.hooks.old.client)
 	if isRefusal(err) {
 		return said(err), nil
 	}
@@ -181,15 +186,15 @@ type wayBack struct {
 }
 
 // goes notes how the way back of a definition is.
-func (l *leg) goes(k *kind, format string, arguments ...any) {
+func (b *returning) goes(k *kind, format string, arguments ...any) {
 	how := fmt.Sprintf(format, arguments...)
-	i := slices.IndexFunc(l.back, func(w wayBack) bool { return w.how == how })
+	i := slices.IndexFunc(b.ways, func(w wayBack) bool { return w.how == how })
 	if i < 0 {
-		i = len(l.back)
-		l.back = append(l.back, wayBack{how: how})
+		i = len(b.ways)
+		b.ways = append(b.ways, wayBack{how: how})
 	}
-	if !slices.Contains(l.back[i].kinds, k.name) {
-		l.back[i].kinds = append(l.back[i].kinds, k.name)
+	if !slices.Contains(b.ways[i].kinds, k.name) {
+		b.ways[i].kinds = append(b.ways[i].kinds, k.name)
 	}
 }
 
@@ -200,46 +205,4 @@ func sentences(ways []wayBack) []string {
 		all = append(all, strings.Join(w.kinds, ", ")+": "+w.how)
 	}
 	return all
-}
-
-// readBack reads the objects with the old release in place. Those that were there are to show what they did, and new ones what they
-// showed at the same version.
-func (l *leg) readBack(ctx context.Context, k *kind, did string) error {
-	if k.objects == 0 {
-		return nil
-	}
-	versions, blind := k.old.served(), !l.oldHook.converts(k.old)
-	if blind {
-		versions = slices.DeleteFunc(versions, func(version string) bool { return version != k.old.storage() })
-	}
-	madeAt := map[string]string{}
-	for _, m := range k.made {
-		madeAt[m.object] = m.version
-	}
-	for _, version := range versions {
-		unlisted, failures, err := l.sweep(ctx, k, version, func(object *unstructured.Unstructured) error {
-			c := comparison{when: before, content: requirement.UpgradeBackContent, pruned: requirement.UpgradeBackContent, now: k.old, did: did}
-			if at, isNew := madeAt[keyOf(object)]; isNew {
-				c.when, c.losses = after, true
-				if at != version { // what it showed at other versions is what the new webhook made of it
-					return nil
-				}
-			}
-			_, err := l.compare(k, version, object, c)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if blind && isUnconverted(unlisted) { // some are stored at the new version, and nobody is there to convert them
-			for _, id := range []requirement.ID{requirement.UpgradeBackRead, requirement.UpgradeBackContent} {
-				l.record.half(id, k, "not all objects could be read "+did+", since the old webhook was not given")
-			}
-			continue
-		}
-		l.record.tried(requirement.UpgradeBackRead, k, len(k.book.names))
-		l.record.tried(requirement.UpgradeBackContent, k, len(k.book.names)-len(failures))
-		l.record.unread(k, version, requirement.UpgradeBackRead, failures, unlisted, did)
-	}
-	return nil
 }

@@ -68,3 +68,14 @@ func (k *kind) kubectlDelete(version, object string) string {
 func (k *kind) kubectlCreate(version, object string) string {
 	return fmt.Sprintf(`kubectl get %s %s -o json | jq 'del(.metadata.uid, .metadata.resourceVersion) | .metadata.name += "-again"' | kubectl create --dry-run=server -f -`, k.target(version), k.in(object))
 }
+
+// kubectlApply is the command with which a manager tries to apply an object.
+func (k *kind) kubectlApply(version, object, manager string) string {
+	namespace, name := kube.SplitKey(object)
+	meta := "name: " + name
+	if namespace != "" {
+		meta += ", namespace: " + namespace
+	}
+	manifest := fmt.Sprintf("{apiVersion: %s/%s, kind: %s, metadata: {%s, annotations: {%s: \"true\"}}}", k.group, version, k.kind, meta, rehearsed)
+	return fmt.Sprintf("kubectl apply --server-side --dry-run=server --force-conflicts --field-manager=%s -f - <<'EOF'\n%s\nEOF", strings.ReplaceAll(manager, "'", ""), manifest)
+}

@@ -24,7 +24,7 @@ type comparison struct {
 }
 
 // compare notes what differs in an object from what it showed, and reports whether it could be compared.
-func (l *leg) compare(k *kind, version string, object *unstructured.Unstructured, c comparison) (bool, error) {
+func (r *reader) compare(k *kind, version string, object *unstructured.Unstructured, c comparison) (bool, error) {
 	at := page{c.when, version}
 	if !k.book.known(at, keyOf(object)) {
 		return false, nil
@@ -33,35 +33,32 @@ func (l *leg) compare(k *kind, version string, object *unstructured.Unstructured
 	if err != nil || was == nil {
 		return true, err
 	}
-	if by := l.authors(object); len(by) > 0 {
-		l.record.note("objects that others (%s) wrote during the rehearsal, such as %s, were not compared", strings.Join(by, ", "), keyOf(object))
+	if by := r.authors(object); len(by) > 0 {
+		r.record.note("objects that others (%s) wrote during the rehearsal, such as %s, were not compared", strings.Join(by, ", "), keyOf(object))
 		return false, nil
 	}
 	for _, change := range changes(was, content(object.Object), k.old.schema(version), c.now.schema(version)) {
-		if l.lossy(k, version, change.Path) || c.losses && change.effect == "added" {
+		if r.record.lossy(k, version, change.Path) || c.losses && change.effect == "added" {
 			continue
 		}
-		f := finding{
-			id: c.content, kind: k, object: keyOf(object), version: version, field: change.Path, effect: change.effect, lacking: change.lacking,
-			before: shown(change.Before, change.Added), after: shown(change.After, change.After == nil),
-			message:  fmt.Sprintf("read at %s %s: %s", version, c.did, change.Loss),
-			commands: []string{k.kubectlGet(version, keyOf(object))},
-		}
+		f := change.finding(c.content, k, version, object)
+		f.message = fmt.Sprintf("read at %s %s: %s", version, c.did, change.Loss)
+		f.commands = []string{k.kubectlGet(version, f.object)}
 		here := written{k, change.Path, f.object}
-		if c.now == k.new && change.effect != "added" && !change.lacking && l.record.pruned[here] {
+		if c.now == k.new && change.effect != "added" && !change.lacking && r.record.pruned[here] {
 			if by := requirement.UpgradeReadPruned; c.pruned != "" {
-				l.record.explain(c.content, k, string(by), alike(by))
+				r.record.explain(c.content, k, string(by), alike(by))
 			}
 			continue // it was dropped at the version at which it is stored
 		}
 		if change.lacking && change.effect == "lost" {
-			l.record.pruned[here] = true
+			r.record.pruned[here] = true
 			if f.id = c.pruned; c.pruned == "" {
 				continue
 			}
 			f.message = fmt.Sprintf("read at %s %s: %s is gone, since the %s schema of %s does not have the field; it was %s", version, c.did, change.Path, k.ageOf(c.now), version, f.before)
 		}
-		l.record.find(f)
+		r.record.find(f)
 	}
 	return true, nil
 }
@@ -75,20 +72,29 @@ func (k *kind) ageOf(s *side) string {
 }
 
 // lossy reports whether a loss is known and right.
-func (l *leg) lossy(k *kind, version, path string) bool {
-	if l.Lossy == nil {
+func (r *record) lossy(k *kind, version, path string) bool {
+	if r.known == nil {
 		return false
 	}
-	_, known := l.Lossy(k.new.typed, version, path)
+	_, known := r.known(k.new.typed, version, path)
 	return known
 }
 
-// shown is a value as JSON, cut if it is long; empty if there is none.
-func shown(value any, missing bool) string {
-	const most = 500
-	if missing {
-		return ""
+// finding is that an object differs.
+func (c change) finding(id requirement.ID, k *kind, version string, object *unstructured.Unstructured) finding {
+	f := finding{id: id, kind: k, object: keyOf(object), version: version, field: c.Path, effect: c.effect, lacking: c.lacking}
+	if !c.Added {
+		f.before = shown(c.Before)
 	}
+	if c.After != nil {
+		f.after = shown(c.After)
+	}
+	return f
+}
+
+// shown is a value as JSON, cut if it is long.
+func shown(value any) string {
+	const most = 500
 	text, err := corpus.Encode(value)
 	if err != nil {
 		return ""
@@ -100,8 +106,8 @@ func shown(value any, missing bool) string {
 }
 
 // authors are the managers that wrote to an object since the rehearsal began, but for the rehearsal itself.
-func (l *leg) authors(object *unstructured.Unstructured) []string {
-	began := metav1.NewTime(l.began.Truncate(time.Second))
+func (r *reader) authors(object *unstructured.Unstructured) []string {
+	began := metav1.NewTime(r.began.Truncate(time.Second))
 	var by []string
 	for _, entry := range object.GetManagedFields() {
 		if entry.Time != nil && !entry.Time.Before(&began) && !strings.HasPrefix(entry.Manager, "crdconform") && !slices.Contains(by, entry.Manager) {
@@ -109,4 +115,47 @@ func (l *leg) authors(object *unstructured.Unstructured) []string {
 		}
 	}
 	return by
+}
+
+// unchanged notes what a write changes that is to change nothing.
+func (r *record) unchanged(k *kind, version string, sent, got *unstructured.Unstructured) {
+	for _, change := range changes(content(sent.Object), content(got.Object), k.new.schema(version), k.new.schema(version)) {
+		if r.lossy(k, version, change.Path) {
+			continue
+		}
+		f := change.finding(requirement.UpgradeWriteNoOp, k, version, sent)
+		f.message = fmt.Sprintf("written at %s as it was read there, it changes: %s", version, change.Loss)
+		f.commands = []string{k.kubectlReplace(version, f.object, "-o yaml")}
+		r.find(f)
+	}
+}
+
+// once takes back what was found of a requirement if all of it was found of others as well, and says why: it is reported once.
+func (r *record) once(k *kind, id requirement.ID, why string, others ...requirement.ID) {
+	found := r.findingsOf(id, k)
+	if len(found) == 0 {
+		return
+	}
+	var by []string
+	for _, c := range found {
+		same := func(other *cause) bool {
+			return other.Version == c.Version && other.place == c.place && other.effect == c.effect && (c.Field != "" || tail(other.Message) == tail(c.Message))
+		}
+		i := slices.IndexFunc(others, func(other requirement.ID) bool { return slices.ContainsFunc(r.findingsOf(other, k), same) })
+		if i < 0 {
+			return
+		}
+		if other := string(others[i]); !slices.Contains(by, other) {
+			by = append(by, other)
+		}
+	}
+	r.yield(id, k, strings.Join(by, ", "), why)
+}
+
+// tail is what an API server says of it, behind what was done.
+func tail(message string) string {
+	if i := strings.IndexByte(message, ':'); i >= 0 {
+		return number.ReplaceAllString(quotedName.ReplaceAllString(message[i:], ""), "")
+	}
+	return message
 }

@@ -8,37 +8,17 @@ import (
 	"slices"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crdconform/crdconform/internal/corpus"
 )
 
-// compiled are the schemas of a definition. Those that cannot be compiled, such as the ones of v1beta1 that say nothing, allow everything.
-type compiled struct {
-	definition *corpus.Definition // nil if it cannot be compiled
-	why        error              // why not
-}
-
-func compile(crd *apiextensionsv1.CustomResourceDefinition) *compiled {
-	d, err := corpus.NewDefinition(crd.DeepCopy())
-	if err != nil {
-		return &compiled{why: err}
-	}
-	return &compiled{definition: d}
-}
-
 // schema returns the schema of a version, or nil if nothing is known of it.
-func (c *compiled) schema(version string) *corpus.Schema {
-	if c == nil || c.definition == nil {
+func (s *side) schema(version string) *corpus.Schema {
+	if s == nil || s.definition == nil || !s.has(version) {
 		return nil
 	}
-	for _, v := range c.definition.CRD.Spec.Versions {
-		if v.Name == version {
-			return c.definition.Schema(version)
-		}
-	}
-	return nil
+	return s.definition.Schema(version)
 }
 
 // content is what clients see of an object, without what the API server keeps account of.
@@ -135,16 +115,8 @@ func isEmpty(value any) bool {
 		return true
 	case []any:
 		return len(value) == 0
-	case string:
-		return value == ""
-	case bool:
-		return !value
-	case int64:
-		return value == 0
-	case float64:
-		return value == 0
 	}
-	return false
+	return reflect.ValueOf(value).IsZero()
 }
 
 // invalid returns what makes an object invalid by the schema of a version, and did not before by the schema that the version had then.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,169 +11,143 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/kube"
-	"github.com/crdconform/crdconform/internal/storage"
 	"github.com/crdconform/crdconform/internal/storage/migrate"
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// drop looks whether the versions that the new definitions lack are still needed.
-func (l *leg) drop(ctx context.Context) error {
-	var names []string
-	for _, k := range l.going() {
-		l.record.unmanaged(k, requirement.UpgradeDropSafe)
-		if len(k.dropped()) == 0 {
-			l.record.spare(requirement.UpgradeDropSafe, k, "the new definition has all versions of the old one")
-			continue
-		}
-		names = append(names, k.name)
+// definitions installs the definitions of both releases, as users do.
+type definitions struct {
+	part
+
+	hooks    *webhooks
+	way      Way
+	from, to string // the files of the releases
+}
+
+// bring installs the old definition of a kind, in the way in which it can be.
+func (d *definitions) bring(ctx context.Context, k *kind) error {
+	manifest, err := manifestOf(k.old, nil)
+	if err != nil {
+		return err
 	}
-	if len(names) == 0 || !l.record.selects(requirement.UpgradeDropSafe) {
+	column := d.install.column(manifest)
+	ways := append([]Way{d.way}, Ways()...)
+	var first error
+	for _, way := range ways {
+		_, err = d.installOld(ctx, k, way, manifest)
+		if err == nil {
+			k.way = way
+			break
+		}
+		if ctx.Err() != nil || !isAbout(err) {
+			return err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("the API server refuses the old definition %s: %s", k.name, said(first))
+	case k.way != d.way:
+		d.record.note("%s of the old definition %s fails, so it is installed by %s: %s", d.way.command(), k.name, k.way.command(), said(first))
+	}
+	if err := d.install.effective(ctx, k.old, column); err != nil {
+		return err
+	}
+	if k.old.stored == nil {
 		return nil
 	}
-	client, err := l.storage.Client()
-	if err != nil {
-		return err
-	}
-	inventory, spool, err := storage.Inspect(ctx, l.config, names, storage.Options{Source: storage.SourceOf(client)})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = spool.Close() }() // there is none
-	for _, k := range l.going() {
-		i := slices.IndexFunc(inventory.Definitions, func(d *storage.Definition) bool { return d.Name == k.name })
-		if i < 0 {
-			continue
+	if err := d.install.trim(ctx, k.name, k.old.stored); err != nil {
+		if !isAbout(err) {
+			return err
 		}
-		l.record.tried(requirement.UpgradeDropSafe, k, k.objects)
-		for _, version := range k.dropped() {
-			if v := inventory.Definitions[i].Version(version); v != nil {
-				l.record.droppable(k, version, storage.Judge(inventory, inventory.Definitions[i], v, false))
-			}
-		}
+		d.record.note("status.storedVersions of %s could not be set to that of your cluster, %s: %s", k.name, strings.Join(k.old.stored, ", "), said(err))
+		k.old.stored = nil
 	}
 	return nil
 }
 
-// dropped are the versions of the old definition that the new one lacks.
-func (k *kind) dropped() []string {
-	return slices.DeleteFunc(k.old.versions(), k.new.has)
-}
-
-// unmanaged notes that a requirement rests on managed fields, which the objects of a definition were dumped without.
-func (r *record) unmanaged(k *kind, id requirement.ID) {
-	if k.bare == 0 {
-		return
+// installOld installs the old definition. One that API servers of today refuse to create is written to etcd, as it is in clusters
+// that have had it for a long time.
+func (d *definitions) installOld(ctx context.Context, k *kind, way Way, manifest map[string]any) (planted bool, err error) {
+	applied := (&unstructured.Unstructured{Object: manifest}).GetAnnotations()[kube.LastApplied]
+	if applied != "" && way == Apply {
+		way = Replace // it is from a cluster, where it was applied already, and something else may have changed it since
 	}
-	all := ""
-	if k.scoped {
-		all = " -A"
+	refused := d.install.put(ctx, way, manifest)
+	if refused == nil || !isRefused(refused) || isTooLong(refused) {
+		return false, refused
 	}
-	why := fmt.Sprintf("%d of %d objects were dumped without their managed fields, which kubectl hides, so whether these name a version that goes, or their managers can still apply, is not known; "+
-		"dump them again: kubectl get %s.%s%s -o yaml --show-managed-fields", k.bare, k.objects, k.plural, k.group, all)
-	if len(k.dropped()) > 0 {
-		r.open(id, k, why)
-	} else if id != requirement.UpgradeDropSafe {
-		r.half(id, k, why)
-	}
-}
-
-// droppable notes what still needs a version. That status.storedVersions has it is left to the API server, which refuses the definition, and
-// manifests are up to users.
-func (r *record) droppable(k *kind, version string, verdict storage.Removal) {
-	for _, f := range verdict.Findings {
-		skipped := []requirement.ID{requirement.StorageDropStorageVersion, requirement.StorageDropStoredVersions, requirement.StorageDropRequests, requirement.StorageDropManifests}
-		if f.Answer == storage.Safe || slices.Contains(skipped, f.Requirement) {
-			continue
+	if way == Apply {
+		if manifest, err = d.install.applied(manifest, ""); err != nil {
+			return false, err
 		}
-		if f.Answer == storage.CannotTell {
-			r.note("%s: %s", k.name, f.Text)
-			continue
-		}
-		for _, blocker := range f.First {
-			found := finding{
-				id: requirement.UpgradeDropSafe, kind: k, object: kube.Key(blocker.Namespace, blocker.Name), version: version,
-				message: fmt.Sprintf("%s is removed, and %s (%s)", version, stillNeeds(blocker, version), f.Requirement),
-			}
-			if f.Mend != "" {
-				found.message += "; " + f.Mend
-			}
-			if blocker.Mend != "" {
-				found.commands = append(found.commands, blocker.Mend)
-			}
-			r.find(found)
-		}
-		r.more(requirement.UpgradeDropSafe, k, version, string(f.Requirement), int(f.Count))
 	}
-}
-
-// stillNeeds says how an object needs a version.
-func stillNeeds(b storage.Blocker, version string) string {
-	by := ""
-	if b.By != "" {
-		by = " of " + b.By
+	d.record.note("today's API server refuses to create the old definition %s, so it was written to etcd, as it is in clusters that have had it for a long time: %s", k.name, said(refused))
+	if err = d.install.plant(ctx, manifest, k.index+1); err != nil {
+		return false, err
 	}
-	switch b.Kind {
-	case storage.ManagedFields:
-		return "managed fields" + by + " name it, so server-side apply fails from then on"
-	case storage.OwnerReference:
-		return b.Resource + " has an owner reference" + by + " that names it, so it is never collected"
-	case storage.StoredObject, storage.LastApplied, storage.HelmRelease, storage.Manifest:
-	}
-	return "this object is stored at " + version + ", so it can be neither read nor deleted from then on"
+	_, err = d.install.Established(ctx, k.name)
+	return true, err
 }
 
 // define installs the new definitions over the old ones, with the objects there. If they are refused, it does what makes them acceptable,
 // to go on.
-func (l *leg) define(ctx context.Context) error {
-	for _, k := range l.upgraded() {
+func (d *definitions) define(ctx context.Context) error {
+	for _, k := range d.kinds.upgraded() {
 		if k.stopped != "" {
 			continue
 		}
-		if err := l.defineOne(ctx, k); err != nil {
+		if err := d.defineOne(ctx, k); err != nil {
 			return err
 		}
 		if k.old != nil && k.stopped == "" {
-			l.record.takenAway(k)
-			l.record.appliedBefore(k)
+			d.record.takenAway(k)
+			d.record.appliedBefore(k)
 		}
 	}
 	return nil
 }
 
-func (l *leg) defineOne(ctx context.Context, k *kind) error {
-	err := l.put(ctx, k, k.new, l.oldHook.client)
+func (d *definitions) defineOne(ctx context.Context, k *kind) error {
+	err := d.put(ctx, k, k.new, d.hooks.old.client)
 	if isRefusal(err) && !isStoredVersions(err) {
-		err = l.anotherWay(ctx, k, err)
+		err = d.anotherWay(ctx, k, err)
 	}
-	l.record.tried(requirement.UpgradeDefinitionsAccepted, k, max(k.objects, 1))
+	d.record.tried(requirement.UpgradeDefinitionsAccepted, k, max(k.objects, 1))
 	if err == nil {
-		err = l.install.named(ctx, k.name)
+		err = d.install.named(ctx, k.name)
 	}
 	if errors.Is(err, kube.ErrNamesTaken) {
-		l.record.find(finding{
+		d.record.find(finding{
 			id: requirement.UpgradeDefinitionsAccepted, kind: k, version: k.new.storage(),
 			message: fmt.Sprintf("the API server stores the new definition and does not accept its names, so that nothing of it takes effect: %v; give it names that nothing else has, "+
 				"and no short name that is its own singular or plural", err),
-			commands: []string{k.way.command() + " " + l.to.Apply, fmt.Sprintf("kubectl get crd %s -o jsonpath='{.status.conditions}'", k.name)},
+			commands: []string{k.way.command() + " " + d.to, fmt.Sprintf("kubectl get crd %s -o jsonpath='{.status.conditions}'", k.name)},
 		})
-		l.record.stop(k, requirement.UpgradeDefinitionsAccepted)
+		d.record.stop(k, requirement.UpgradeDefinitionsAccepted)
 		return nil
 	}
 	if !isRefusal(err) {
 		return err
 	}
-	l.record.find(finding{
+	commands := []string{k.way.command() + " " + d.to}
+	if k.old != nil {
+		commands = append([]string{fmt.Sprintf("kubectl get crd %s -o jsonpath='{.status.storedVersions}'", k.name)}, commands...)
+	}
+	d.record.find(finding{
 		id: requirement.UpgradeDefinitionsAccepted, kind: k, version: k.new.storage(),
 		message:  "the API server refuses the new definition over the old one: " + said(err),
-		commands: l.refusalCommands(k),
+		commands: commands,
 	})
 	if k.old != nil && isStoredVersions(err) {
-		mended, err := l.mend(ctx, k, l.oldHook.client)
+		mended, err := d.mend(ctx, k, d.hooks.old.client)
 		if err != nil || mended {
 			return err
 		}
 	}
-	l.record.stop(k, requirement.UpgradeDefinitionsAccepted)
+	d.record.stop(k, requirement.UpgradeDefinitionsAccepted)
 	return nil
 }
 
@@ -214,16 +187,16 @@ func (r *record) appliedBefore(k *kind) {
 }
 
 // anotherWay installs a definition in another way that the API server accepts.
-func (l *leg) anotherWay(ctx context.Context, k *kind, refused error) error {
+func (d *definitions) anotherWay(ctx context.Context, k *kind, refused error) error {
 	usual := k.way
 	for _, way := range Ways() {
 		if way == usual {
 			continue
 		}
 		k.way = way
-		err := l.put(ctx, k, k.new, l.oldHook.client)
+		err := d.put(ctx, k, k.new, d.hooks.old.client)
 		if err == nil {
-			l.record.note("%s of the new definition %s fails, so it is installed by %s: %s", usual.command(), k.name, way.command(), said(refused))
+			d.record.note("%s of the new definition %s fails, so it is installed by %s: %s", usual.command(), k.name, way.command(), said(refused))
 			return nil
 		}
 		if !isRefusal(err) {
@@ -234,58 +207,43 @@ func (l *leg) anotherWay(ctx context.Context, k *kind, refused error) error {
 	return refused
 }
 
-// isRefusal reports whether the API server refused a definition.
-func isRefusal(err error) bool {
-	var refused *refusedError
-	return errors.As(err, &refused) && isAbout(err)
-}
-
-func (l *leg) refusalCommands(k *kind) []string {
-	commands := []string{k.way.command() + " " + l.to.Apply}
-	if k.old != nil {
-		commands = append([]string{fmt.Sprintf("kubectl get crd %s -o jsonpath='{.status.storedVersions}'", k.name)}, commands...)
-	}
-	return commands
-}
-
 // mend brings the objects to a version that the new definition has, under the old definition, so that it can be installed, with a
 // webhook. It reports whether that was possible.
-func (l *leg) mend(ctx context.Context, k *kind, with *apiextensionsv1.WebhookClientConfig) (bool, error) {
+func (d *definitions) mend(ctx context.Context, k *kind, with *apiextensionsv1.WebhookClientConfig) (bool, error) {
 	to := k.old.storage()
 	if !k.new.has(to) {
 		i := slices.IndexFunc(k.old.served(), k.new.has)
 		if i < 0 {
-			l.record.note("%s: the new definition has none of the versions that the old one serves, so its objects cannot be migrated; a release in between that serves versions of both is missing", k.name)
+			d.record.note("%s: the new definition has none of the versions that the old one serves, so its objects cannot be migrated; a release in between that serves versions of both is missing", k.name)
 			return false, nil
 		}
 		to = k.old.served()[i]
 	}
-	client, err := l.someWebhook(ctx, k.old)
+	client, err := d.hooks.any(ctx, k.old)
 	if err != nil {
 		return false, err
 	}
-	manifest, _, err := l.manifestOf(k.old, client)
+	manifest, err := manifestOf(k.old, client)
 	if err != nil {
 		return false, err
 	}
-	manifest = storedAt(manifest, to)
-	if err = l.putManifest(ctx, k, k.old, manifest, l.install.column(manifest)); err != nil {
+	if err = d.putManifest(ctx, k, k.old, storedAt(manifest, to)); err != nil {
 		return false, err
 	}
-	result, err := migrate.Run(ctx, l.config, k.name, migrate.Options{Steps: []migrate.Step{migrate.Objects, migrate.ManagedFields, migrate.StoredVersions}})
+	result, err := migrate.Run(ctx, d.config, k.name, migrate.Options{Steps: []migrate.Step{migrate.Objects, migrate.ManagedFields, migrate.StoredVersions}})
 	if incomplete := (*migrate.IncompleteError)(nil); errors.As(err, &incomplete) {
-		l.record.note("%s: to go on, its objects had to be migrated to %s under the old definition, but could not be: %v%s", k.name, to, err, firstRefusal(result))
+		d.record.note("%s: to go on, its objects had to be migrated to %s under the old definition, but could not be: %v%s", k.name, to, err, firstRefusal(result))
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("migrating %s to %s under the old definition: %w", k.name, to, err)
 	}
-	err = l.put(ctx, k, k.new, with)
+	err = d.put(ctx, k, k.new, with)
 	if isRefusal(err) {
 		return false, nil
 	}
 	if err == nil {
-		l.record.note("%s: to go on, its objects were migrated to %s under the old definition, by crdconform storage migrate, after which the new definition was accepted", k.name, to)
+		d.record.note("%s: to go on, its objects were migrated to %s under the old definition, by crdconform storage migrate, after which the new definition was accepted", k.name, to)
 	}
 	return err == nil, err
 }
@@ -297,126 +255,18 @@ func firstRefusal(result migrate.Result) string {
 	return ", such as " + result.Refused[0].String()
 }
 
-// someWebhook returns how to refer to a webhook that runs: that of the old release or, where there is none, the new one. It is nil if
-// none is needed.
-func (l *leg) someWebhook(ctx context.Context, s *side) (*apiextensionsv1.WebhookClientConfig, error) {
-	switch {
-	case !s.converts():
-		return nil, nil //nolint:nilnil // nothing is converted
-	case l.oldHook.client != nil:
-		return l.oldHook.client, nil
-	case l.newHook.build == nil:
-		return nil, nil //nolint:nilnil // there is none
-	}
-	err := l.startHook(ctx, &l.newHook, func(apiextensionsv1.WebhookClientConfig) error { return nil })
-	return l.newHook.client, err
-}
+// isStoredVersions reports whether a definition is refused for its status.storedVersions.
+func isStoredVersions(err error) bool { return strings.Contains(said(err), "status.storedVersions") }
 
-// newWebhookFirst runs the new webhook under the old definitions.
-func (l *leg) newWebhookFirst(ctx context.Context) error {
-	id := requirement.UpgradeWebhookOldDefinitions
-	alone := map[*kind]string{} // why the old definition needs no webhook
-	kinds := slices.DeleteFunc(l.going(), func(k *kind) bool {
-		switch {
-		case l.newHook.build == nil:
-			l.record.spare(id, k, "the new release has no webhook")
-		case !k.new.converts():
-			l.record.spare(id, k, "no webhook converts objects of the new definition")
-		case !k.old.converts():
-			alone[k] = "no webhook converts objects of the old definition"
-		default:
-			return k.objects == 0
-		}
-		return true
-	})
-	if len(kinds)+len(alone) == 0 || !l.record.selects(id) {
-		return nil
-	}
-	if build := l.newHook.build; len(kinds) == 0 && (!build.Starts() || !build.Acts()) { // it cannot notice which definitions there are
-		l.record.spareAll(id, alone)
-		return nil
-	}
-	err := l.startFor(ctx, &l.newHook, kinds, (*kind).oldSide)
-	switch {
-	case ctx.Err() != nil:
-		return err
-	case err != nil && !l.newHook.build.Starts():
-		return unreachable(err)
-	case err != nil:
-		for _, k := range slices.Concat(kinds, slices.SortedFunc(maps.Keys(alone), func(a, b *kind) int { return a.index - b.index })) {
-			l.record.find(finding{
-				id: id, part: requirement.PartNotReady, kind: k,
-				message: "the new program does not start while the old definitions are there, as with Helm, which leaves crds/ alone: " + oneLine(err) +
-					"; have users install the new definitions first, or have the program wait for them",
-				commands: []string{k.way.command() + " " + l.from.Apply},
-			})
-		}
-	default:
-		l.record.spareAll(id, alone)
-		for _, k := range kinds {
-			if err := l.as(ctx, k, k.old, k.old.served(), id, "by the new webhook under the old definition"); err != nil {
-				return err
-			}
+// isTooLong reports whether a definition does not fit into the annotation of kubectl apply.
+func isTooLong(err error) bool { return strings.Contains(said(err), "metadata.annotations: Too long") }
+
+// stop keeps a definition from being looked at any further, because of a requirement.
+func (r *record) stop(k *kind, because requirement.ID) {
+	k.stopped = because
+	for _, id := range IDs() {
+		if r.judged[at{id, k}] == nil && id.Area() == Area && id != requirement.UpgradeWebhookStarts {
+			r.blocked(id, k, because)
 		}
 	}
-	if l.newHook.build.Starts() { // it is started again, when nobody else converts
-		if err := l.newHook.stop(ctx); err != nil {
-			return err
-		}
-	}
-	return l.point(ctx, kinds, (*kind).oldSide, l.oldHook.client)
-}
-
-// spareAll notes for definitions why there is nothing to judge.
-func (r *record) spareAll(id requirement.ID, why map[*kind]string) {
-	for k, text := range why {
-		r.spare(id, k, "%s", text)
-	}
-}
-
-// unreachable is that nothing can be judged, since a webhook that is said to run cannot be reached.
-func unreachable(err error) error { return fmt.Errorf("the new webhook cannot be reached: %w", err) }
-
-// as reads the objects at some versions, which are to show what they showed before the upgrade.
-func (l *leg) as(ctx context.Context, k *kind, s *side, versions []string, id requirement.ID, did string) error {
-	for _, version := range versions {
-		c := comparison{when: before, content: id, pruned: id, now: s, did: did}
-		if s == k.new {
-			c.pruned = "" // that is not the fault of the webhook
-		}
-		unlisted, failures, err := l.sweep(ctx, k, version, func(object *unstructured.Unstructured) error {
-			_, err := l.compare(k, version, object, c)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		l.record.tried(id, k, len(k.book.names))
-		l.record.unread(k, version, id, failures, unlisted, did)
-	}
-	return nil
-}
-
-// unread notes what cannot be read, but for what could not be read before the upgrade either.
-func (r *record) unread(k *kind, version string, id requirement.ID, failures []failure, unlisted error, did string) {
-	fresh := slices.DeleteFunc(slices.Clone(failures), func(f failure) bool {
-		return k.unreadable[f.object]
-	})
-	for _, f := range fresh {
-		r.find(finding{
-			id: id, kind: k, object: f.object, version: version, message: fmt.Sprintf("it cannot be read at %s %s: %s", version, did, said(f.err)),
-			commands: []string{k.kubectlGet(version, f.object)},
-		})
-	}
-	if unlisted != nil && len(failures) == 0 {
-		r.find(finding{
-			id: id, kind: k, version: version, message: fmt.Sprintf("the objects cannot be listed at %s %s: %s", version, did, said(unlisted)),
-			commands: []string{k.kubectlList(version)},
-		})
-	}
-}
-
-// oneLine is an error without the output of a program behind its first line.
-func oneLine(err error) string {
-	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", " / ")
 }

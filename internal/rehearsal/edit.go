@@ -26,20 +26,20 @@ const mostEdits = 12
 
 // edits tries changes of objects that are not valid by the new schemas. API servers overlook what is invalid only in those parts of an object
 // that a write leaves as they are, so writes that change nothing do not show it.
-func (l *leg) edits(ctx context.Context, k *kind, version string, objects []*unstructured.Unstructured) error {
+func (w *writer) edits(ctx context.Context, k *kind, version string, objects []*unstructured.Unstructured) error {
 	then, now := k.old.schema(version), k.new.schema(version)
-	if now == nil || !l.record.selects(requirement.UpgradeWriteCreate) {
+	if now == nil || !w.record.selects(requirement.UpgradeWriteCreate) {
 		return nil
 	}
 	_, err := every(ctx, objects, keyOf, func(ctx context.Context, object *unstructured.Unstructured) (func() error, error) {
-		if !l.record.brokenFor(requirement.UpgradeWriteCreate, k, keyOf(object)) {
+		if !w.record.brokenFor(requirement.UpgradeWriteCreate, k, keyOf(object)) {
 			return nil, nil //nolint:nilnil // it is valid
 		}
-		at, _ := l.at(k, version, keyOf(object))
+		at, _ := w.at(k, version, keyOf(object))
 		for _, edit := range near(object, then, now) {
 			_, err := at.Update(ctx, edit.Unstructured, metav1.UpdateOptions{DryRun: dryRun(), FieldManager: fieldManager})
 			if isRefused(err) {
-				return func() error { l.record.uneditable(k, version, edit, err); return nil }, nil
+				return func() error { w.record.uneditable(k, version, edit, err); return nil }, nil
 			}
 		}
 		return nil, nil //nolint:nilnil // its users can change it

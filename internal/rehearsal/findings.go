@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/visible"
@@ -71,11 +73,12 @@ func (f finding) likeness(s *corpus.Schema) string {
 type record struct {
 	subject  string // begins the subjects of results; empty if there is one upgrade only
 	selects  func(requirement.ID) bool
+	known    func(kind *apiextensionsv1.CustomResourceDefinition, version, path string) (reason string, known bool) // may be nil
 	kinds    []*kind
-	step     string
+	step     reports.LegStep // the present one
 	judged   map[at]*judged
 	causes   []*cause
-	known    map[string]*cause // by likeness
+	alike    map[string]*cause // by likeness
 	stepping map[at]*judged    // what the present step adds
 	stepped  []map[at]*judged  // by step
 
@@ -99,25 +102,34 @@ type at struct {
 
 // judged is what was seen of a requirement.
 type judged struct {
-	tried      int
-	failed     map[string]struct{} // objects, and "" for what is about none
-	worst      requirement.Verdict // of what was found; Unknown if nothing was
-	skipped    string              // why it was not tried
-	blocked    string              // why it could not be tried everywhere
-	explained  string              // the requirements for which what was found is reported instead; empty if all of it is reported here
-	why        string              // it is reported there
-	immaterial bool
-	errored    error
-	found      int    // objects that are known to be concerned, as far as they are not among those that failed
-	open       string // why it is not known whether it holds, although nothing was found
-	step       string
+	tried     int
+	failed    map[string]struct{} // objects, and "" for what is about none
+	worst     requirement.Verdict // of what was found; Unknown if nothing was
+	skipped   skipped
+	blocked   string // why it could not be tried everywhere
+	explained string // the requirements for which what was found is reported instead; empty if all of it is reported here
+	why       string // it is reported there
+	errored   error
+	found     int    // objects that are known to be concerned, as far as they are not among those that failed
+	open      string // why it is not known whether it holds, although nothing was found
+	step      string // what happens in the first step in which it was judged
 }
 
-func newRecord(kinds []*kind, selects func(requirement.ID) bool) *record {
-	if selects == nil {
-		selects = func(requirement.ID) bool { return true }
+// skipped is why a requirement was not tried; its zero value if it was.
+type skipped struct {
+	why        string
+	immaterial bool // it says nothing about the release
+}
+
+func newRecord(p *Plan, subject string, kinds []*kind) *record {
+	r := &record{
+		subject: subject, selects: p.Selects, known: p.Lossy, kinds: kinds,
+		judged: map[at]*judged{}, alike: map[string]*cause{}, stepping: map[at]*judged{}, unwritable: map[written]bool{}, pruned: map[written]bool{},
 	}
-	return &record{selects: selects, kinds: kinds, judged: map[at]*judged{}, known: map[string]*cause{}, stepping: map[at]*judged{}, unwritable: map[written]bool{}, pruned: map[written]bool{}}
+	if r.selects == nil {
+		r.selects = func(requirement.ID) bool { return true }
+	}
+	return r
 }
 
 func of(all map[at]*judged, a at) *judged {
@@ -134,7 +146,7 @@ func (r *record) each(id requirement.ID, k *kind, change func(*judged)) {
 	}
 	for _, all := range []map[at]*judged{r.judged, r.stepping} {
 		j := of(all, at{id, k})
-		j.step = cmp.Or(j.step, r.step)
+		j.step = cmp.Or(j.step, r.step.Title)
 		change(j)
 	}
 }
@@ -157,20 +169,16 @@ func (r *record) note(format string, arguments ...any) {
 
 // skip notes why a requirement is not judged although it would say something about the release.
 func (r *record) skip(id requirement.ID, k *kind, format string, arguments ...any) {
-	r.unjudged(id, k, fmt.Sprintf(format, arguments...), false)
+	r.unjudged(id, k, skipped{why: fmt.Sprintf(format, arguments...)})
 }
 
 // spare notes why there is nothing to judge, which says nothing about the release.
 func (r *record) spare(id requirement.ID, k *kind, format string, arguments ...any) {
-	r.unjudged(id, k, fmt.Sprintf(format, arguments...), true)
+	r.unjudged(id, k, skipped{why: fmt.Sprintf(format, arguments...), immaterial: true})
 }
 
-func (r *record) unjudged(id requirement.ID, k *kind, why string, immaterial bool) {
-	r.each(id, k, func(j *judged) {
-		if j.skipped == "" {
-			j.skipped, j.immaterial = why, immaterial
-		}
-	})
+func (r *record) unjudged(id requirement.ID, k *kind, s skipped) {
+	r.each(id, k, func(j *judged) { j.skipped = cmp.Or(j.skipped, s) })
 }
 
 // blocked notes that a requirement cannot be judged since another one is broken.
@@ -232,10 +240,10 @@ func (r *record) find(f finding) {
 		s = f.kind.schemaOf(f.version)
 	}
 	like := f.likeness(s)
-	c := r.known[like]
+	c := r.alike[like]
 	if c == nil {
 		c = r.causeOf(f, verdict, s)
-		r.known[like] = c
+		r.alike[like] = c
 	}
 	if _, again := c.objects[f.object]; again {
 		return
@@ -249,7 +257,7 @@ func (r *record) find(f finding) {
 // causeOf begins a cause.
 func (r *record) causeOf(f finding, verdict requirement.Verdict, s *corpus.Schema) *cause {
 	c := &cause{effect: f.effect, lacking: f.lacking, objects: map[string]struct{}{}, LegFinding: reports.LegFinding{
-		Requirement: f.id, Verdict: verdict, Step: r.step, Version: f.version, Field: f.field, Before: f.before, After: f.after,
+		Requirement: f.id, Verdict: verdict, Step: r.step.Name, Version: f.version, Field: f.field, Before: f.before, After: f.after,
 		Message: visible.Cut(f.message, 2000), Commands: f.commands,
 	}}
 	c.Namespace, c.Name = kube.SplitKey(f.object)
@@ -269,11 +277,11 @@ func (r *record) forget(id requirement.ID, k *kind, why string) {
 		return c.Requirement == id && (k == nil || c.Definition == k.name)
 	})
 	for _, j := range r.everywhere(id, k) {
-		*j = judged{failed: map[string]struct{}{}, skipped: why, step: j.step}
+		*j = judged{failed: map[string]struct{}{}, skipped: skipped{why: why}, step: j.step}
 	}
-	for like, c := range r.known {
+	for like, c := range r.alike {
 		if c.Requirement == id && (k == nil || c.Definition == k.name) {
-			delete(r.known, like)
+			delete(r.alike, like)
 		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -41,10 +40,6 @@ type installer struct {
 	revision int // of definitions that were installed, for columns
 }
 
-func definitionsResource() schema.GroupVersionResource {
-	return apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
-}
-
 // put installs a manifest in a way, over what is there. It returns what the API server says as it is.
 func (i *installer) put(ctx context.Context, way Way, manifest map[string]any) error {
 	return i.putBy(ctx, way, manifest, author{manager: serverSideManager})
@@ -61,16 +56,17 @@ func (i *installer) putBy(ctx context.Context, way Way, manifest map[string]any,
 	name := (&unstructured.Unstructured{Object: manifest}).GetName()
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		there, err := i.crds.Get(ctx, name, metav1.GetOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
+		if apierrors.IsNotFound(err) {
+			there = nil
+		} else if err != nil {
 			return err
 		}
-		missing := err != nil
 		wanted := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(manifest)}
 		switch way {
 		case ServerSide:
-			return i.applyServerSide(ctx, there, missing, wanted, by)
+			return i.applyServerSide(ctx, there, wanted, by)
 		case Replace:
-			if missing {
+			if there == nil {
 				_, err = i.crds.Create(ctx, wanted, metav1.CreateOptions{FieldManager: "kubectl-create"})
 				return err
 			}
@@ -79,18 +75,19 @@ func (i *installer) putBy(ctx context.Context, way Way, manifest map[string]any,
 			return err
 		case Apply:
 		}
-		return i.applyClientSide(ctx, there, missing, wanted)
+		return i.applyClientSide(ctx, there, wanted)
 	})
 }
 
-// applyClientSide does what kubectl apply does for definitions: a merge of what was applied last, what is to be applied, and what is there.
-func (i *installer) applyClientSide(ctx context.Context, there *unstructured.Unstructured, missing bool, wanted *unstructured.Unstructured) error {
+// applyClientSide does what kubectl apply does for definitions: a merge of what was applied last, what is to be applied, and what is there, if
+// anything is.
+func (i *installer) applyClientSide(ctx context.Context, there, wanted *unstructured.Unstructured) error {
 	annotated, err := i.applied(wanted.Object, "")
 	if err != nil {
 		return err
 	}
 	wanted.Object = annotated
-	if missing {
+	if there == nil {
 		_, err = i.crds.Create(ctx, wanted, metav1.CreateOptions{FieldManager: clientSideManager})
 		return err
 	}
@@ -129,8 +126,8 @@ func (i *installer) applied(manifest map[string]any, annotation string) (map[str
 }
 
 // applyServerSide does what kubectl apply --server-side does, which first takes over what kubectl apply owned.
-func (i *installer) applyServerSide(ctx context.Context, there *unstructured.Unstructured, missing bool, wanted *unstructured.Unstructured, by author) error {
-	if !missing {
+func (i *installer) applyServerSide(ctx context.Context, there, wanted *unstructured.Unstructured, by author) error {
+	if there != nil {
 		patch, err := csaupgrade.UpgradeManagedFieldsPatch(there, sets.New(clientSideManager), by.manager)
 		if err == nil && len(patch) > 0 {
 			_, err = i.crds.Patch(ctx, wanted.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{})

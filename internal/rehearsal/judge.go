@@ -28,7 +28,7 @@ func (j *judged) verdict() requirement.Verdict {
 		return requirement.NotApplicable
 	case j.tried > 0:
 		return requirement.Passed
-	case j.skipped != "":
+	case j.skipped.why != "":
 		return requirement.NotApplicable
 	}
 	return requirement.Unknown
@@ -53,7 +53,7 @@ func (r *record) result(id requirement.ID, k *kind, unjudged string) reports.Res
 	result := explanation.Result(id, r.subjectOf(k))
 	result.Verdict, result.Location, result.Spec = j.verdict(), "internal/rehearsal", result.Statement
 	if j != nil && j.step != "" {
-		result.Spec = "rehearses the upgrade: " + titleOf(j.step)
+		result.Spec = "rehearses the upgrade: " + j.step
 	}
 	switch result.Verdict {
 	case requirement.Unknown:
@@ -70,7 +70,7 @@ func (r *record) result(id requirement.ID, k *kind, unjudged string) reports.Res
 		case j.explained != "":
 			result.Reason = j.why + ": see " + j.explained
 		default:
-			result.Reason, result.Immaterial = j.skipped, j.immaterial
+			result.Reason, result.Immaterial = j.skipped.why, j.skipped.immaterial
 		}
 	case requirement.Failed, requirement.Tolerated:
 		causes := r.findingsOf(id, k)
@@ -133,16 +133,16 @@ func (r *record) findings() []reports.LegFinding {
 }
 
 // begin begins a step.
-func (r *record) begin(step string) {
-	r.step, r.stepping = step, map[at]*judged{}
+func (r *record) begin(name, title string) {
+	r.step, r.stepping = reports.LegStep{Name: name, Title: title}, map[at]*judged{}
 	r.stepped = append(r.stepped, r.stepping)
 }
 
 // end ends the step, which has taken some time.
 func (r *record) end(took time.Duration) reports.LegStep {
-	step := reports.LegStep{Name: r.step, Title: titleOf(r.step), Seconds: took.Seconds(), Cells: r.cells(r.stepping)}
-	r.steps = append(r.steps, step)
-	return step
+	r.step.Seconds, r.step.Cells = took.Seconds(), r.cells(r.stepping)
+	r.steps = append(r.steps, r.step)
+	return r.step
 }
 
 // allSteps are the steps, without what was taken back since.
@@ -172,7 +172,7 @@ func (r *record) cells(step map[at]*judged) []reports.LegCell {
 				if looksAtObjects(id) {
 					cell.Objects = max(cell.Objects, j.tried)
 				}
-				cell.Reason = cmp.Or(cell.Reason, j.open, j.blocked, j.skipped)
+				cell.Reason = cmp.Or(cell.Reason, j.open, j.blocked, j.skipped.why)
 				explained = cmp.Or(explained, j.explained)
 				found = max(found, j.found)
 				for object := range j.failed {

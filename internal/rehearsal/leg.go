@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,104 +9,76 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/dump"
-	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// The steps, in their order.
-const (
-	stepWays        = "ways"
-	stepObjects     = "objects"
-	stepDrop        = "drop"
-	stepNewHook     = "new webhook"
-	stepDefinitions = "definitions"
-	stepOldHook     = "old webhook"
-	stepStart       = "start"
-	stepRead        = "read"
-	stepWrite       = "write"
-	stepBack        = "back"
-	stepCreate      = "create"
-	stepMigrate     = "migrate"
-	stepUse         = "use"
-	stepBackAgain   = "back again"
-)
-
-// titleOf says what happens in a step.
-func titleOf(step string) string {
-	return map[string]string{
-		stepWays:        "install the new definitions over the old ones, without objects",
-		stepObjects:     "install the old release and bring the objects in",
-		stepDrop:        "check whether removed versions are still needed",
-		stepNewHook:     "run the new webhook under the old definitions",
-		stepDefinitions: "install the new definitions",
-		stepOldHook:     "run the old webhook under the new definitions",
-		stepStart:       "start the new webhook while nobody else converts",
-		stepRead:        "get, list and watch the objects at every version",
-		stepWrite:       "try to write the objects as they are, without keeping the writes",
-		stepBack:        "put the old release back before anything was written",
-		stepCreate:      "create objects at the new versions",
-		stepMigrate:     "migrate the objects to the new storage version",
-		stepUse:         "read, apply and delete what was upgraded",
-		stepBackAgain:   "put the old release back after the objects were written",
-	}[step]
-}
-
-// leg is the upgrade from one release to another.
+// leg is the upgrade from one release to another. It has the parts that take the steps, and takes them in their order.
 type leg struct {
 	*Plan
+	upgrade
+
+	kinds   kinds
+	record  *record
+	carried *Objects // as they are stored after the upgrade; nil if it did not get so far
+
+	hooks       webhooks
+	definitions definitions
+	intake      intake
+	stored      stored
+	rollout     rollout
+	reader      reader
+	writer      writer
+	back        returning
+}
+
+// upgrade is what a leg is about.
+type upgrade struct {
+	from, to Release
+	objects  *Objects // that are brought in; nil if the leg before left none
+	subject  string   // begins the subjects of results; empty if there is one upgrade only
+	carries  bool     // the objects go on to another release
+}
+
+// part is what the parts of a leg have in common.
+type part struct {
 	*api
 
-	from, to Release
-	carries  bool // the objects go on to another release
-	record   *record
-	kinds    []*kind
-	sources  *Objects // that are brought in
-	carried  *Objects // as they are stored after the upgrade; nil if it did not get so far
-	began    time.Time
-	back     []wayBack
-
-	oldHook hook
-	newHook hook
-	broken  bool // the new webhook does not start
+	kinds  kinds
+	record *record
 }
 
-// api is the API server of a rehearsal. It reads and writes what is there, and judges nothing.
-type api struct {
-	cluster cluster.Cluster
-	storage Storage
-	config  *rest.Config
-	objects dynamic.Interface
-	rest    rest.Interface
-	install *installer
+// kinds are the definitions of both releases.
+type kinds []*kind
+
+// upgraded are the definitions that the new release has.
+func (all kinds) upgraded() kinds {
+	return slices.DeleteFunc(slices.Clone(all), func(k *kind) bool { return k.new == nil })
 }
 
-// hook is a build of a webhook, and where it is while it runs.
-type hook struct {
-	build   Build
-	running *Webhook
-	client  *apiextensionsv1.WebhookClientConfig // nil while it is not known
+// going are the definitions that can still be looked at, of both releases.
+func (all kinds) going() kinds {
+	return slices.DeleteFunc(slices.Clone(all), func(k *kind) bool { return k.old == nil || k.new == nil || k.stopped != "" })
+}
+
+// inhabited are those of them that have objects.
+func (all kinds) inhabited() kinds {
+	return slices.DeleteFunc(all.going(), func(k *kind) bool { return k.objects == 0 })
 }
 
 // newLeg prepares a leg. Its definitions are those of both releases.
-func newLeg(p *Plan, from, to Release, objects *Objects, subject string, carries bool) (*leg, error) {
-	l := &leg{Plan: p, from: from, to: to, sources: objects, carries: carries, oldHook: hook{build: from.Build}, newHook: hook{build: to.Build}}
+func newLeg(p *Plan, u upgrade) (*leg, error) {
+	l := &leg{Plan: p, upgrade: u}
 	known := map[string]*kind{}
 	add := func(release Release, put func(*kind, *side, dump.Definition) error) error {
 		for _, d := range release.Definitions {
-			assumed := slices.Contains(release.Assumed, d.Name)
-			s, err := newSide(d, assumed)
+			s, err := newSide(release, d)
 			if err != nil {
 				return err
 			}
-			s.unnamed = assumed && release.Shipped
 			k := known[d.Name]
 			if k == nil {
 				spec := d.Spec
@@ -123,17 +96,17 @@ func newLeg(p *Plan, from, to Release, objects *Objects, subject string, carries
 		return nil
 	}
 	err := errors.Join(
-		add(from, func(k *kind, s *side, d dump.Definition) error { k.old = s; return s.wasApplied(d.Converted) }),
-		add(to, func(k *kind, s *side, _ dump.Definition) error { k.new = s; return nil }),
+		add(u.from, func(k *kind, s *side, d dump.Definition) error { k.old = s; return s.wasApplied(d.Converted) }),
+		add(u.to, func(k *kind, s *side, _ dump.Definition) error { k.new = s; return nil }),
 	)
 	if err != nil {
 		return nil, err
 	}
-	l.record = newRecord(l.upgraded(), p.Selects)
+	l.record = newRecord(p, u.subject, l.kinds.upgraded())
 	for i, k := range l.kinds {
 		k.index = i
-		if objects != nil && len(objects.Stored[k.name]) > 0 && k.old != nil {
-			k.old.stored = objects.Stored[k.name]
+		if u.objects != nil && len(u.objects.Stored[k.name]) > 0 && k.old != nil {
+			k.old.stored = u.objects.Stored[k.name]
 		}
 		if k.new == nil {
 			l.record.note("%s is gone from the new release: kubectl apply, and Helm with crds/, leave it and its objects as they are, and nobody converts them once the old webhook is gone; "+
@@ -146,60 +119,67 @@ func newLeg(p *Plan, from, to Release, objects *Objects, subject string, carries
 			}
 		}
 	}
-	l.record.subject = subject
 	return l, nil
 }
 
-// upgraded are the definitions that the new release has.
-func (l *leg) upgraded() []*kind {
-	return slices.DeleteFunc(slices.Clone(l.kinds), func(k *kind) bool { return k.new == nil })
-}
-
-// going are the definitions that can still be looked at, of both releases.
-func (l *leg) going() []*kind {
-	return slices.DeleteFunc(slices.Clone(l.kinds), func(k *kind) bool { return k.old == nil || k.new == nil || k.stopped != "" })
+// connect gives the parts the API server of a cluster.
+func (l *leg) connect(c cluster.Cluster) error {
+	api, err := connect(c)
+	if err != nil {
+		return err
+	}
+	from, to := l.from.Apply, l.to.Apply
+	l.hooks = webhooks{api: api, old: hook{build: l.from.Build}, new: hook{build: l.to.Build}}
+	p := part{api, l.kinds, l.record}
+	l.definitions = definitions{part: p, hooks: &l.hooks, way: l.Way, from: from, to: to}
+	l.intake = intake{part: p, hooks: &l.hooks, sources: l.objects, dir: l.Dir}
+	l.stored = stored{part: p, hooks: &l.hooks}
+	l.reader = reader{part: p, hooks: &l.hooks, began: time.Now(), to: to}
+	l.writer = writer{part: p, seed: l.Seed, collectTimeout: cmp.Or(l.CollectTimeout, collectTimeout)}
+	l.rollout = rollout{part: p, hooks: &l.hooks, reader: &l.reader, writer: &l.writer, from: from}
+	l.back = returning{part: p, hooks: &l.hooks, definitions: &l.definitions, reader: &l.reader, from: from}
+	return nil
 }
 
 // run takes the steps.
 func (l *leg) run(ctx context.Context, c cluster.Cluster) (err error) {
-	l.began = time.Now()
-	if l.api, err = connect(c); err != nil {
+	if err = l.connect(c); err != nil {
 		return err
 	}
 	defer func() {
 		// What was started is stopped also when the run is over.
 		within := context.WithoutCancel(ctx)
-		err = errors.Join(err, l.oldHook.stop(within), l.newHook.stop(within))
+		err = errors.Join(err, l.hooks.old.stop(within), l.hooks.new.stop(within))
 		for _, k := range l.kinds {
 			err = errors.Join(err, k.book.close())
 		}
 	}()
 	for _, step := range []struct {
-		name string
-		take func(context.Context) error
+		name, title string
+		take        func(context.Context) error
 	}{
-		{stepWays, l.ways},
-		{stepObjects, l.bring},
-		{stepDrop, l.drop},
-		{stepNewHook, l.newWebhookFirst},
-		{stepDefinitions, l.define},
-		{stepOldHook, l.oldWebhookStill},
-		{stepStart, l.start},
-		{stepRead, l.read},
-		{stepWrite, l.write},
-		{stepBack, l.backBefore},
-		{stepCreate, l.create},
-		{stepMigrate, l.migrate},
-		{stepUse, l.use},
-		{stepBackAgain, l.backAfter},
+		{"ways", "install the new definitions over the old ones, without objects", l.definitions.ways},
+		{"objects", "install the old release and bring the objects in", l.bring},
+		{"drop", "check whether removed versions are still needed", l.stored.drop},
+		{"new webhook", "run the new webhook under the old definitions", l.rollout.newWebhookFirst},
+		{"definitions", "install the new definitions", l.definitions.define},
+		{"old webhook", "run the old webhook under the new definitions", l.rollout.oldWebhookStill},
+		{"start", "start the new webhook while nobody else converts", l.rollout.start},
+		{"read", "get, list and watch the objects at every version", l.reader.read},
+		{"write", "try to write the objects as they are, without keeping the writes", l.writer.write},
+		{"back", "put the old release back before anything was written", l.back.before},
+		{"create", "create objects at the new versions", l.writer.create},
+		{"migrate", "migrate the objects to the new storage version", l.stored.migrate},
+		{"use", "read, apply and delete what was upgraded", l.use},
+		{"back again", "put the old release back after the objects were written", l.back.after},
 	} {
 		if ctx.Err() != nil {
 			return nil // the caller stopped it
 		}
 		began := time.Now()
-		l.record.begin(step.name)
+		l.record.begin(step.name, step.title)
 		if l.Progress != nil {
-			l.Progress.Note(titleOf(step.name))
+			l.Progress.Note(step.title)
 		}
 		err := step.take(ctx)
 		done := l.record.end(time.Since(began))
@@ -213,121 +193,79 @@ func (l *leg) run(ctx context.Context, c cluster.Cluster) (err error) {
 			err = errors.New("the etcd of this cluster is full: it takes 2 GiB, and keeps each object as often as it was written; rehearse with fewer objects")
 		}
 		if err != nil {
-			return fmt.Errorf("the step %q (%s): %w", step.name, titleOf(step.name), err)
+			return fmt.Errorf("the step %q (%s): %w", step.name, step.title, err)
 		}
 	}
 	return nil
 }
 
-// connect returns the API server of a cluster.
-func connect(c cluster.Cluster) (*api, error) {
-	storage, able := c.(Storage)
-	if !able {
-		return nil, fmt.Errorf("a cluster of the kind %s gives no access to what it stores, so objects cannot be brought in as they are; use an embedded one, envtest or kind", c.Name())
+// bring installs the old release, brings the objects in as they were, and notes what they show.
+func (l *leg) bring(ctx context.Context) error {
+	old := slices.DeleteFunc(slices.Clone(l.kinds), func(k *kind) bool { return k.old == nil })
+	for _, k := range old {
+		if err := l.definitions.bring(ctx, k); err != nil {
+			return err
+		}
 	}
-	a := &api{cluster: c, storage: storage, config: c.Config()}
-	a.config.QPS, a.config.WarningHandler = -1, rest.NoWarnings{}
-	clients, err := kube.Connect(a.config)
-	if err != nil {
-		return nil, err
+	if l.hooks.old.build != nil && slices.ContainsFunc(old, func(k *kind) bool { return k.old.converts() }) {
+		if err := l.hooks.startFor(ctx, &l.hooks.old, old, (*kind).oldSide); err != nil {
+			return fmt.Errorf("the old webhook does not start: %w", err)
+		}
 	}
-	a.objects, a.rest = clients.Objects, clients.Discovery.RESTClient()
-	a.install = &installer{Definitions: clients.Definitions, crds: a.objects.Resource(definitionsResource()), storage: storage}
-	return a, nil
+	if err := l.intake.bring(ctx); err != nil {
+		return err
+	}
+	for _, k := range old {
+		if err := l.intake.open(ctx, k); err != nil {
+			return err
+		}
+		if k.objects > 0 {
+			if err := l.reader.baseline(ctx, k); err != nil {
+				return err
+			}
+		}
+	}
+	for _, k := range l.kinds.upgraded() {
+		if k.old == nil {
+			l.record.skipWithoutObjects(k, "the old release has no such definition")
+			l.record.spare(requirement.UpgradeBackDefinitions, k, "the old release has no such definition")
+		} else if k.objects == 0 {
+			l.record.skipWithoutObjects(k, "there are no objects of it")
+		}
+	}
+	return nil
 }
 
-// resource returns a client for the objects of a definition at a version, in all namespaces.
-func (a *api) resource(k *kind, version string) dynamic.NamespaceableResourceInterface {
-	return a.objects.Resource(schema.GroupVersionResource{Group: k.group, Version: version, Resource: k.plural})
-}
-
-// at returns a client for the objects beside one.
-func (a *api) at(k *kind, version, object string) (dynamic.ResourceInterface, string) {
-	namespace, name := kube.SplitKey(object)
-	if !k.scoped {
-		return a.resource(k, version), name
+// use reads, applies and deletes what was upgraded, and keeps what is stored for the next upgrade.
+func (l *leg) use(ctx context.Context) error {
+	for _, k := range l.kinds.inhabited() {
+		if err := l.reader.readAgain(ctx, k); err != nil {
+			return err
+		}
+		objects := slices.DeleteFunc(slices.Clone(k.existing()), func(object string) bool {
+			return !k.book.known(page{after, k.home()}, object) || slices.ContainsFunc([]requirement.ID{
+				requirement.UpgradeWriteNoOp, requirement.UpgradeWriteApply, requirement.UpgradeDropSafe, requirement.UpgradeMigrationProved,
+			}, func(id requirement.ID) bool { return l.record.brokenFor(id, k, object) })
+		})
+		if len(objects) == 0 {
+			l.record.blocked(requirement.UpgradeUseApply, k, requirement.UpgradeWriteApply)
+		} else if err := l.writer.appliesAgain(ctx, k, objects); err != nil {
+			return err
+		}
+		if err := l.writer.delete(ctx, k); err != nil {
+			return err
+		}
 	}
-	return a.resource(k, version).Namespace(namespace), name
-}
-
-// stop stops a webhook.
-func (h *hook) stop(ctx context.Context) error {
-	if h.running == nil {
+	if err := l.writer.garbage(ctx); err != nil {
+		return err
+	}
+	if !l.carries || len(l.kinds.going()) == 0 {
 		return nil
 	}
-	running := h.running
-	h.running, h.client = nil, nil
-	within, cancel := context.WithTimeout(ctx, stopTimeout)
-	defer cancel()
-	return running.Stop(within)
+	carried, err := l.intake.carry(ctx, l.to.Definitions)
+	l.carried = carried
+	return err
 }
-
-const stopTimeout = time.Minute
-
-// start starts a webhook. The function is called when it is known how definitions refer to it.
-func (a *api) startHook(ctx context.Context, h *hook, at func(apiextensionsv1.WebhookClientConfig) error) error {
-	if h.running != nil {
-		return at(*h.client)
-	}
-	running, err := h.build.Start(ctx, a.cluster, func(client apiextensionsv1.WebhookClientConfig) error {
-		h.client = &client
-		return at(client)
-	})
-	if err != nil {
-		h.client = nil
-		return err
-	}
-	h.running = running
-	return nil
-}
-
-// startFor starts a webhook that the definitions of a release name from then on.
-func (a *api) startFor(ctx context.Context, h *hook, kinds []*kind, of func(*kind) *side) error {
-	return a.startHook(ctx, h, func(client apiextensionsv1.WebhookClientConfig) error { return a.point(ctx, kinds, of, &client) })
-}
-
-// nowhere is where definitions have their objects converted while there is nobody to do it.
-func nowhere() apiextensionsv1.WebhookClientConfig {
-	url := "https://127.0.0.1:1/nobody-converts"
-	return apiextensionsv1.WebhookClientConfig{URL: &url}
-}
-
-// manifestOf returns a manifest of a definition, converted by a webhook if it is to be, with a column by which it is recognised.
-func (a *api) manifestOf(s *side, client *apiextensionsv1.WebhookClientConfig) (map[string]any, string, error) {
-	manifest := runtime.DeepCopyJSON(s.manifest)
-	if s.converts() {
-		if client == nil {
-			none := nowhere()
-			client = &none
-		}
-		var err error
-		if manifest, err = withClient(manifest, *client); err != nil {
-			return nil, "", err
-		}
-	}
-	return manifest, a.install.column(manifest), nil
-}
-
-// put installs a definition over what is there, and waits until it is served.
-func (a *api) put(ctx context.Context, k *kind, s *side, client *apiextensionsv1.WebhookClientConfig) error {
-	manifest, column, err := a.manifestOf(s, client)
-	if err != nil {
-		return err
-	}
-	return a.putManifest(ctx, k, s, manifest, column)
-}
-
-func (a *api) putManifest(ctx context.Context, k *kind, s *side, manifest map[string]any, column string) error {
-	if err := a.install.put(ctx, k.way, manifest); err != nil {
-		return &refusedError{err}
-	}
-	return a.install.effective(ctx, s, column)
-}
-
-// refusedError is what the API server says of a definition.
-type refusedError struct{ error }
-
-func (e *refusedError) Unwrap() error { return e.error }
 
 // conclude adds what came of the leg to the outcome.
 func (l *leg) conclude(ctx context.Context, o *Outcome) {
@@ -337,7 +275,7 @@ func (l *leg) conclude(ctx context.Context, o *Outcome) {
 	} else if len(l.record.steps) > 0 {
 		unjudged = fmt.Sprintf("the rehearsal ended in the step %q before it was judged", l.record.steps[len(l.record.steps)-1].Name)
 	}
-	leg := reports.Leg{From: l.from.Name, To: l.to.Name, Steps: l.record.allSteps(), Findings: l.record.findings(), Return: sentences(l.back)}
+	leg := reports.Leg{From: l.from.Name, To: l.to.Name, Steps: l.record.allSteps(), Findings: l.record.findings(), Return: sentences(l.back.ways)}
 	for _, k := range l.record.kinds {
 		leg.Kinds = append(leg.Kinds, reports.LegKind{
 			Definition: k.name, Kind: k.kind, Objects: k.objects, Stored: k.stored, Served: k.new.served(), Storage: k.new.storage(),
@@ -348,12 +286,27 @@ func (l *leg) conclude(ctx context.Context, o *Outcome) {
 	o.Notes = append(o.Notes, l.record.notes...)
 }
 
-// stop keeps a definition from being looked at any further, because of a requirement.
-func (r *record) stop(k *kind, because requirement.ID) {
-	k.stopped = because
-	for _, id := range IDs() {
-		if r.judged[at{id, k}] == nil && id.Area() == Area && id != requirement.UpgradeWebhookStarts {
-			r.blocked(id, k, because)
+// Bring brings the definitions of a release and objects into a cluster, as a rehearsal does in the beginning. It returns how many objects
+// there are then.
+func Bring(ctx context.Context, p *Plan, c cluster.Cluster, release Release, objects *Objects) (int, error) {
+	l, err := newLeg(p, upgrade{from: release, to: release, objects: objects}) //nolint:contextcheck // definitions are validated without waiting for anything
+	if err != nil {
+		return 0, err
+	}
+	if err = l.connect(c); err != nil {
+		return 0, err
+	}
+	for _, k := range l.kinds {
+		if err := l.definitions.bring(ctx, k); err != nil {
+			return 0, err
 		}
 	}
+	if err := l.intake.bring(ctx); err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, k := range l.kinds {
+		n += k.objects
+	}
+	return n, nil
 }

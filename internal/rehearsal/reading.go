@@ -48,7 +48,15 @@ func (a *api) sweep(ctx context.Context, k *kind, version string, visit func(*un
 		}
 		return visit(object)
 	}
-	if unlisted, err = a.list(ctx, k, version, mark); err != nil || unlisted == nil {
+	unlisted, err = a.pages(ctx, k, version, func(objects []unstructured.Unstructured) error {
+		for i := range objects {
+			if failed := mark(&objects[i]); failed != nil {
+				return failed
+			}
+		}
+		return nil
+	})
+	if err != nil || unlisted == nil {
 		return nil, nil, err
 	}
 	var left []string
@@ -71,19 +79,8 @@ func (a *api) sweep(ctx context.Context, k *kind, version string, visit func(*un
 	return unlisted, failures, err
 }
 
-// list reads all objects page by page. It returns what the API server says if that is about what is stored, and everything else as an
+// pages reads all objects page by page. It returns what the API server says if that is about what is stored, and everything else as an
 // error.
-func (a *api) list(ctx context.Context, k *kind, version string, visit func(*unstructured.Unstructured) error) (unlisted, err error) {
-	return a.pages(ctx, k, version, func(objects []unstructured.Unstructured) error {
-		for i := range objects {
-			if err := visit(&objects[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 func (a *api) pages(ctx context.Context, k *kind, version string, visit func([]unstructured.Unstructured) error) (unlisted, err error) {
 	all := kube.Pager[*unstructured.UnstructuredList]{List: a.resource(k, version).List, Options: metav1.ListOptions{Limit: pageSize}}
 	for {

@@ -2,7 +2,9 @@
 // takes the steps that users take, one after another, and looks at every object after each of them; then it goes the way back. What is
 // stored is written to etcd directly, so that the objects are as they were. Everything else goes through the API server.
 //
-// What judges is in judge.go, findings.go and the comparisons of content.go, and performs no I/O.
+// A leg takes the steps, with parts that can be read one at a time: definitions installs what a release is, intake brings objects in, rollout
+// replaces the webhook, reader and writer read and write the objects, stored migrates them, and returning goes the way back. They share api,
+// which asks and judges nothing, and record, which judges and performs no I/O: judge.go, findings.go and the comparisons of content.go.
 package rehearsal
 
 import (
@@ -20,6 +22,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/dump"
 	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/process"
@@ -166,7 +169,7 @@ func Run(ctx context.Context, p Plan) (Outcome, error) {
 	objects := p.Objects
 	last := len(p.Releases) - 1
 	for i := range last {
-		next, err := p.leg(ctx, &o, p.Releases[i], p.Releases[i+1], objects, i+1 < last)
+		next, err := p.leg(ctx, &o, upgrade{from: p.Releases[i], to: p.Releases[i+1], objects: objects, carries: i+1 < last})
 		if objects != p.Objects {
 			err = errors.Join(err, objects.Close())
 		}
@@ -178,27 +181,26 @@ func Run(ctx context.Context, p Plan) (Outcome, error) {
 	err := objects.Close()
 	if last > 1 && err == nil && ctx.Err() == nil {
 		var next *Objects
-		next, err = p.leg(ctx, &o, p.Releases[0], p.Releases[last], p.Objects, false)
+		next, err = p.leg(ctx, &o, upgrade{from: p.Releases[0], to: p.Releases[last], objects: p.Objects})
 		err = errors.Join(err, next.Close())
 	}
 	return o, err
 }
 
 // leg rehearses one upgrade on a cluster of its own, and returns the objects as they are stored after it.
-func (p *Plan) leg(ctx context.Context, o *Outcome, from, to Release, objects *Objects, carries bool) (_ *Objects, err error) {
-	subject := ""
+func (p *Plan) leg(ctx context.Context, o *Outcome, u upgrade) (_ *Objects, err error) {
 	if len(p.Releases) > 2 {
-		subject = from.Name + " to " + to.Name
+		u.subject = u.from.Name + " to " + u.to.Name
 	}
 	if p.Progress != nil {
-		p.Progress.Rehearsing(from.Name, to.Name)
+		p.Progress.Rehearsing(u.from.Name, u.to.Name)
 	}
-	l, err := newLeg(p, from, to, objects, subject, carries) //nolint:contextcheck // definitions are validated without waiting for anything
+	l, err := newLeg(p, u) //nolint:contextcheck // definitions are validated without waiting for anything
 	if err != nil {
 		return nil, err
 	}
-	if objects == nil {
-		l.record.skipAll(fmt.Sprintf("the upgrade to %s did not get far enough to leave objects for the next one", from.Name))
+	if u.objects == nil {
+		l.record.skipAll(fmt.Sprintf("the upgrade to %s did not get far enough to leave objects for the next one", u.from.Name))
 		l.conclude(ctx, o)
 		return nil, nil //nolint:nilnil // the next upgrade cannot be rehearsed either
 	}
@@ -240,13 +242,15 @@ type kind struct {
 
 // side is a definition as one of the releases has it.
 type side struct {
-	*compiled
-
 	given    map[string]any // the manifest as the user has it
 	manifest map[string]any // and with the conversion stanza that is assumed, if any
 	typed    *apiextensionsv1.CustomResourceDefinition
-	unnamed  bool     // it is shipped without a conversion stanza, which something adds later
-	stored   []string // status.storedVersions of the user's cluster; nil if they are not known
+	// The schemas. Those that cannot be compiled, such as the ones of v1beta1 that say nothing, allow everything.
+	definition *corpus.Definition // nil if it cannot be compiled
+	why        error              // why not
+
+	unnamed bool     // it is shipped without a conversion stanza, which something adds later
+	stored  []string // status.storedVersions of the user's cluster; nil if they are not known
 }
 
 // served returns the served versions, in the definition's order.
@@ -301,9 +305,10 @@ func (s *side) subresources(version string) apiextensionsv1.CustomResourceSubres
 	return apiextensionsv1.CustomResourceSubresources{}
 }
 
-// newSide reads a definition.
-func newSide(d dump.Definition, assumed bool) (*side, error) {
-	s := &side{typed: d.DeepCopy(), stored: slices.Clone(d.Status.StoredVersions)}
+// newSide reads a definition of a release.
+func newSide(release Release, d dump.Definition) (*side, error) {
+	assumed := slices.Contains(release.Assumed, d.Name)
+	s := &side{typed: d.DeepCopy(), unnamed: assumed && release.Shipped, stored: slices.Clone(d.Status.StoredVersions)}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(d.Manifest, &s.manifest); err != nil {
 		return nil, fmt.Errorf("%s: definition %s: %w", d.From, d.Name, err)
 	}
@@ -318,7 +323,7 @@ func newSide(d dump.Definition, assumed bool) (*side, error) {
 		spec, _ := s.manifest["spec"].(map[string]any)
 		spec["conversion"] = conversion // a definition has a spec, or it is not read
 	}
-	s.compiled = compile(s.typed)
+	s.definition, s.why = corpus.NewDefinition(s.typed.DeepCopy())
 	return s, nil
 }
 

@@ -8,12 +8,9 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -25,31 +22,31 @@ func wayIDs() map[Way]requirement.ID {
 }
 
 // ways installs the new definitions over the old ones in each way, while there are no objects, and looks what is left of the old ones.
-func (l *leg) ways(ctx context.Context) error {
-	for _, k := range l.upgraded() {
-		fresh, refused, err := l.fresh(ctx, k)
+func (d *definitions) ways(ctx context.Context) error {
+	for _, k := range d.kinds.upgraded() {
+		fresh, refused, err := d.fresh(ctx, k)
 		if err != nil {
 			return err
 		}
 		if refused != nil {
-			l.record.find(finding{
+			d.record.find(finding{
 				id: requirement.UpgradeDefinitionsAccepted, kind: k, version: k.new.storage(),
 				message:  "the API server refuses the new definition, even where no old one exists: " + said(refused),
-				commands: []string{"kubectl create --dry-run=server " + l.to.Apply},
+				commands: []string{"kubectl create --dry-run=server " + d.to},
 			})
-			l.record.stop(k, requirement.UpgradeDefinitionsAccepted)
+			d.record.stop(k, requirement.UpgradeDefinitionsAccepted)
 			continue
 		}
 		for _, way := range Ways() {
 			if k.old == nil {
-				l.record.spare(wayIDs()[way], k, "the old release has no such definition")
+				d.record.spare(wayIDs()[way], k, "the old release has no such definition")
 				continue
 			}
-			if err := l.tryWay(ctx, k, way, fresh); err != nil {
+			if err := d.tryWay(ctx, k, way, fresh); err != nil {
 				return err
 			}
 		}
-		l.record.noWay(k)
+		d.record.noWay(k)
 	}
 	return nil
 }
@@ -68,39 +65,16 @@ func (r *record) noWay(k *kind) {
 	}
 }
 
-// fresh returns the new definition as the API server keeps it where there is no old one, or why it refuses it.
-func (a *api) fresh(ctx context.Context, k *kind) (spec map[string]any, refused, err error) {
-	if refused = a.install.put(ctx, Replace, k.new.given); refused != nil {
-		if ctx.Err() != nil || !isAbout(refused) {
-			return nil, nil, refused
-		}
-		return nil, refused, nil
-	}
-	if spec, err = a.specOf(ctx, k); err != nil {
-		return nil, nil, err
-	}
-	return spec, nil, a.install.remove(ctx, k.name)
-}
-
-func (a *api) specOf(ctx context.Context, k *kind) (map[string]any, error) {
-	there, err := a.install.crds.Get(ctx, k.name, metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	spec, _, err := unstructured.NestedMap(there.Object, "spec")
-	return spec, err
-}
-
 // tryWay installs the new definition in a way over the old one, as that may have been installed.
-func (l *leg) tryWay(ctx context.Context, k *kind, way Way, fresh map[string]any) error {
-	if !l.record.selects(wayIDs()[way]) {
+func (d *definitions) tryWay(ctx context.Context, k *kind, way Way, fresh map[string]any) error {
+	if !d.record.selects(wayIDs()[way]) {
 		return nil
 	}
 	for _, installed := range k.old.installed(way) {
-		if err := l.tryOver(ctx, k, way, installed, fresh); err != nil {
+		if err := d.tryOver(ctx, k, way, installed, fresh); err != nil {
 			return err
 		}
-		if l.record.broken(wayIDs()[way], k) {
+		if d.record.broken(wayIDs()[way], k) {
 			break // it says nothing more
 		}
 	}
@@ -108,48 +82,48 @@ func (l *leg) tryWay(ctx context.Context, k *kind, way Way, fresh map[string]any
 }
 
 // tryOver installs the old definition in one way and the new one over it in another, or the same.
-func (l *leg) tryOver(ctx context.Context, k *kind, way, installed Way, fresh map[string]any) error {
+func (d *definitions) tryOver(ctx context.Context, k *kind, way, installed Way, fresh map[string]any) error {
 	id := wayIDs()[way]
-	planted, err := l.installOld(ctx, k, installed, k.old.given)
+	planted, err := d.installOld(ctx, k, installed, k.old.given)
 	if err != nil {
 		if ctx.Err() != nil || !isAbout(err) {
 			return err
 		}
 		if installed == way {
-			l.record.skip(id, k, "the old definition cannot be installed in this way: %s", said(err))
+			d.record.skip(id, k, "the old definition cannot be installed in this way: %s", said(err))
 		}
 		return nil
 	}
 	if planted && way == ServerSide {
-		l.record.skip(id, k, "today's API server refuses to create the old definition, so it is not known which of its fields were applied by server-side apply")
-		return l.install.remove(ctx, k.name)
+		d.record.skip(id, k, "today's API server refuses to create the old definition, so it is not known which of its fields were applied by server-side apply")
+		return d.install.remove(ctx, k.name)
 	}
 	injector := k.old.injector()
 	switch {
 	case planted:
 	case k.old.managed() && installed == Replace:
-		err = l.install.restore(ctx, k.old)
+		err = d.install.restore(ctx, k.old)
 	case injector != "":
-		err = l.install.inject(ctx, k.name, injector)
+		err = d.install.inject(ctx, k.name, injector)
 	}
 	if err != nil && (ctx.Err() != nil || !isAbout(err)) {
 		return err
 	}
 	over := "the old one" + k.old.historyOf(way, installed, injector)
-	refused := l.install.putBy(ctx, way, k.new.given, k.old.author(installed))
+	refused := d.install.putBy(ctx, way, k.new.given, k.old.author(installed))
 	switch {
 	case ctx.Err() != nil || refused != nil && !isAbout(refused):
 		return refused
 	case refused != nil && isStoredVersions(refused):
-		l.record.blocked(id, k, requirement.UpgradeDefinitionsAccepted)
+		d.record.blocked(id, k, requirement.UpgradeDefinitionsAccepted)
 	case refused != nil:
-		l.record.find(finding{
-			id: id, kind: k, commands: l.wayCommands(way, installed),
+		d.record.find(finding{
+			id: id, kind: k, commands: d.wayCommands(way, installed),
 			message: fmt.Sprintf("%s of the new definition over %s fails: %s%s", way.command(), over, said(refused), k.remedy(refused, injector)),
 		})
 	default:
-		l.record.tried(id, k, 1)
-		upgraded, err := l.specOf(ctx, k)
+		d.record.tried(id, k, 1)
+		upgraded, err := d.specOf(ctx, k)
 		if err != nil {
 			return err
 		}
@@ -163,13 +137,13 @@ func (l *leg) tryOver(ctx context.Context, k *kind, way, installed Way, fresh ma
 			delete(upgraded, "conversion")
 		}
 		if texts := k.old.leftovers(expected, upgraded); len(texts) > 0 {
-			l.record.find(finding{
-				id: id, kind: k, commands: l.wayCommands(way, installed),
+			d.record.find(finding{
+				id: id, kind: k, commands: d.wayCommands(way, installed),
 				message: fmt.Sprintf("after %s of the new definition over %s, it is not what its manifest says: %s; state these fields in the release, or have users %s", way.command(), over, some(texts), forcing(way)),
 			})
 		}
 	}
-	return l.install.remove(ctx, k.name)
+	return d.install.remove(ctx, k.name)
 }
 
 // forcing is what users do to have all fields be as a manifest says.
@@ -222,36 +196,6 @@ func (k *kind) remedy(refused error, injector string) string {
 	return ""
 }
 
-// installOld installs the old definition. One that API servers of today refuse to create is written to etcd, as it is in clusters
-// that have had it for a long time.
-func (l *leg) installOld(ctx context.Context, k *kind, way Way, manifest map[string]any) (planted bool, err error) {
-	applied := (&unstructured.Unstructured{Object: manifest}).GetAnnotations()[kube.LastApplied]
-	if applied != "" && way == Apply {
-		way = Replace // it is from a cluster, where it was applied already, and something else may have changed it since
-	}
-	refused := l.install.put(ctx, way, manifest)
-	if refused == nil || !isRefused(refused) || isTooLong(refused) {
-		return false, refused
-	}
-	if way == Apply {
-		if manifest, err = l.install.applied(manifest, ""); err != nil {
-			return false, err
-		}
-	}
-	l.record.note("today's API server refuses to create the old definition %s, so it was written to etcd, as it is in clusters that have had it for a long time: %s", k.name, said(refused))
-	if err = l.install.plant(ctx, manifest, k.index+1); err != nil {
-		return false, err
-	}
-	_, err = l.install.Established(ctx, k.name)
-	return true, err
-}
-
-// isStoredVersions reports whether a definition is refused for its status.storedVersions.
-func isStoredVersions(err error) bool { return strings.Contains(said(err), "status.storedVersions") }
-
-// isTooLong reports whether a definition does not fit into the annotation of kubectl apply.
-func isTooLong(err error) bool { return strings.Contains(said(err), "metadata.annotations: Too long") }
-
 // command is the command of a way.
 func (w Way) command() string {
 	switch w {
@@ -264,12 +208,12 @@ func (w Way) command() string {
 	return "kubectl apply"
 }
 
-func (l *leg) wayCommands(way, installed Way) []string {
+func (d *definitions) wayCommands(way, installed Way) []string {
 	first := installed.command()
 	if installed == Replace {
 		first = "kubectl create"
 	}
-	return []string{first + " " + l.from.Apply, way.command() + " " + l.to.Apply}
+	return []string{first + " " + d.from, way.command() + " " + d.to}
 }
 
 // leftovers says how the specification of the new definition differs from the one that the same manifest makes where nothing was before.
