@@ -9,6 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdconform/crdconform/internal/cluster/redact"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -179,13 +180,10 @@ func detours(response Response) string {
 // often shows which line of a webhook crashed.
 func said(body []byte) string {
 	text := strings.ToValidUTF8(string(body[:min(len(body), 2*most)]), "")
-	if text = strings.Join(strings.Fields(redact.Text(text)), " "); text == "" {
+	if text = visible.Line(redact.Text(text)); text == "" {
 		return ""
 	}
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "..."
-	}
-	return ": " + strconv.Quote(text)
+	return ": " + strconv.Quote(visible.Short(text, most))
 }
 
 // contentType judges the content type, and reports whether an API server would read on. It does unless it cannot parse the content

@@ -15,6 +15,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // transition is in rules about what may be changed. They say nothing of an object that is not.
@@ -22,15 +23,17 @@ var transition = regexp.MustCompile(`\boldSelf\b`)
 
 func (d *differing) rules(old, now *node) {
 	for _, one := range now.rules {
-		if slices.ContainsFunc(old.rules, func(before apiextensionsv1.ValidationRule) bool { return plain(before.Rule) == plain(one.Rule) }) {
+		if slices.ContainsFunc(old.rules, func(before apiextensionsv1.ValidationRule) bool {
+			return visible.Line(before.Rule) == visible.Line(one.Rule)
+		}) {
 			continue
 		}
 		if transition.MatchString(one.Rule) && (one.OptionalOldSelf == nil || !*one.OptionalOldSelf) {
 			continue
 		}
-		change := "a rule must hold now: " + shortly(one.Rule)
+		change := "a rule must hold now: " + visible.Short(visible.Line(one.Rule), 200)
 		if one.Message != "" {
-			change = fmt.Sprintf("a rule must hold now: %s (%s)", strings.TrimSpace(one.Message), shortly(one.Rule))
+			change = fmt.Sprintf("a rule must hold now: %s (%s)", strings.TrimSpace(one.Message), visible.Short(visible.Line(one.Rule), 200))
 		}
 		d.add(difference{
 			path: old.path, change: change, effect: Refused, at: old, unmet: d.unknown(old, now, one),
@@ -60,19 +63,8 @@ func (d *differing) unknown(old, now *node, one apiextensionsv1.ValidationRule) 
 
 // isOf reports whether a message is that of a rule, or may be.
 func isOf(message string, one apiextensionsv1.ValidationRule) bool {
-	message = plain(message)
-	return one.MessageExpression != "" || one.Message != "" && strings.Contains(message, plain(one.Message)) || strings.Contains(message, plain(one.Rule))
-}
-
-// plain is a text with single spaces, and shortly one that is cut.
-func plain(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-func shortly(text string) string {
-	const most = 200
-	if text = plain(text); len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "..."
-	}
-	return text
+	message = visible.Line(message)
+	return one.MessageExpression != "" || one.Message != "" && strings.Contains(message, visible.Line(one.Message)) || strings.Contains(message, visible.Line(one.Rule))
 }
 
 // read returns what is known of a rule, nil if that is nothing.
@@ -80,7 +72,7 @@ func (r *ruling) read(one apiextensionsv1.ValidationRule) *rule {
 	if r == nil {
 		return nil
 	}
-	at := slices.IndexFunc(r.rules, func(known *rule) bool { return plain(known.text) == plain(one.Rule) })
+	at := slices.IndexFunc(r.rules, func(known *rule) bool { return visible.Line(known.text) == visible.Line(one.Rule) })
 	if at < 0 {
 		return nil
 	}

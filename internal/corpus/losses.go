@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // Loss is a value that an object does not have any more, or has otherwise, after something was done to it.
@@ -149,10 +150,7 @@ func shown(value any) string {
 	if err != nil {
 		text = []byte(fmt.Sprint(value))
 	}
-	if len(text) > most {
-		return printable(strings.ToValidUTF8(string(text[:most]), "")) + "..."
-	}
-	return printable(string(text))
+	return printable(visible.Short(string(text), most))
 }
 
 // Losses compares an object with what came of it: all fields but metadata, and of that the labels and annotations. What was
@@ -168,7 +166,7 @@ func (s *Schema) Losses(before, after map[string]any) []Loss {
 	if s != nil {
 		n = s.root
 	}
-	lost := compareFields(n, "", visible(before), visible(after))
+	lost := compareFields(n, "", compared(before), compared(after))
 	for i := range lost {
 		// Selectors and controllers ask whether there is a label or an annotation, whatever its value.
 		lost[i].Empty = lost[i].Empty && !strings.HasPrefix(lost[i].Path, "metadata.")
@@ -191,8 +189,8 @@ func (s *Schema) Surviving(before *unstructured.Unstructured, after map[string]a
 	return places
 }
 
-// visible is what conversions must keep of an object.
-func visible(object map[string]any) map[string]any {
+// compared is what conversions must keep of an object.
+func compared(object map[string]any) map[string]any {
 	fields := maps.Clone(object)
 	delete(fields, "metadata")
 	if metadata, ok := object["metadata"].(map[string]any); ok {
@@ -254,7 +252,7 @@ func compareFields(n *node, path string, before, after map[string]any) []Loss {
 			lost = append(lost, Loss{Path: fieldpath.Child(path, key), Before: value}) // whatever is in it
 			continue
 		}
-		if other == nil && n.tells(key, value) {
+		if other == nil && n.distinguishes(key, value) {
 			lost = append(lost, Loss{Path: fieldpath.Child(path, key), Before: value})
 			continue
 		}
@@ -291,12 +289,12 @@ func (n *node) isSelector() bool {
 	return n != nil && len(n.properties) == 2 && n.byName["matchLabels"] != nil && n.byName["matchExpressions"] != nil
 }
 
-// tells reports whether a field is one of a type of Kubernetes in which 0 or false is not the same as nothing.
-func (n *node) tells(key string, value any) bool {
+// distinguishes reports whether a field is one of a type of Kubernetes in which 0 or false is not the same as nothing.
+func (n *node) distinguishes(key string, value any) bool {
 	if n == nil || !IsZero(value) {
 		return false
 	}
-	for fields, names := range tellingZeros() {
+	for fields, names := range meaningfulZeros() {
 		if slices.Contains(names, key) && !slices.ContainsFunc(strings.Fields(fields), func(name string) bool { return n.byName[name] == nil }) {
 			return true
 		}

@@ -122,7 +122,7 @@ func wellKnown() map[string][]any {
 	}
 }
 
-// knownParts are values of types of Kubernetes, by the fields that tell the types. Schemas have these types without their values.
+// knownParts are values of types of Kubernetes, by the fields that identify the types. Schemas have these types without their values.
 func knownParts() map[string][]map[string]any {
 	values := func(all ...any) []any { return all }
 	return map[string][]map[string]any{
@@ -140,9 +140,9 @@ func knownParts() map[string][]map[string]any {
 	}
 }
 
-// tellingZeros are fields of types of Kubernetes in which 0 or false is not the same as nothing, by the fields that tell the types. Kubernetes has
+// meaningfulZeros are fields of types of Kubernetes in which 0 or false is not the same as nothing, by the fields that identify the types. Kubernetes has
 // pointers there, so that no encoder leaves them out.
-func tellingZeros() map[string][]string {
+func meaningfulZeros() map[string][]string {
 	return map[string][]string{
 		"effect key operator tolerationSeconds value":      {"tolerationSeconds"},
 		"containers terminationGracePeriodSeconds volumes": {"automountServiceAccountToken", "enableServiceLinks", "terminationGracePeriodSeconds"},

@@ -72,7 +72,7 @@ func Text(c *Cluster, results []reports.Result) string {
 		lines := strings.Split(group.found, "\n")
 		for n, line := range lines {
 			if n == shownNames {
-				fmt.Fprintf(&b, "          and %d more\n", len(lines)-n)
+				fmt.Fprintf(&b, "          %s\n", visible.More(len(lines)-n))
 				break
 			}
 			fmt.Fprintf(&b, "          %s\n", line)
@@ -95,7 +95,7 @@ func radius(c *Cluster) string {
 	slices.SortStableFunc(webhooks, func(a, b *Webhook) int { return cmp.Compare(a.rank(), b.rank()) })
 	for i, w := range webhooks {
 		if i == shownWebhooks {
-			t.Add(fmt.Sprintf("and %d more", len(c.Webhooks)-i))
+			t.Add(visible.More(len(c.Webhooks) - i))
 			break
 		}
 		t.Add(w.Name, w.ready(), named(w.names()))
@@ -142,5 +142,5 @@ func named(all []string) string {
 	if len(all) <= shownNames {
 		return strings.Join(all, ", ")
 	}
-	return fmt.Sprintf("%d definitions: %s and %d more", len(all), strings.Join(all[:shownNames], ", "), len(all)-shownNames)
+	return fmt.Sprintf("%d definitions: %s", len(all), visible.First(all, shownNames))
 }

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // oldestMinor is the minor of Kubernetes 1 from which on it is said what a definition needs.
@@ -64,7 +66,7 @@ func (c *checker) checkKubernetes() {
 	for _, n := range all {
 		texts = append(texts, fmt.Sprintf("%s (1.%d; older servers %s)", n.what, n.minor, n.older))
 	}
-	c.found(NeedsKubernetes, all[0].path, "this needs Kubernetes 1.%d or newer: %s; say so where users see it, or do without", all[0].minor, some(texts))
+	c.found(NeedsKubernetes, all[0].path, "this needs Kubernetes 1.%d or newer: %s; say so where users see it, or do without", all[0].minor, visible.First(texts, mostNames))
 }
 
 // What API servers do with what they do not know.
@@ -131,7 +133,7 @@ func unknown(before, after cel.CompilationResult) []string {
 	names := slices.DeleteFunc(undeclared(before.Error.Detail), func(name string) bool { return !known(name) })
 	switch {
 	case len(names) > 0:
-		return []string{some(names) + " in rules"}
+		return []string{visible.First(names, mostNames) + " in rules"}
 	case after.Error == nil:
 		return []string{"the syntax of a rule"}
 	}

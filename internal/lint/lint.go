@@ -44,6 +44,9 @@ type Finding struct {
 	Message    string `json:"message"`    // what is there, and what to do
 }
 
+// mostNames is how many names a finding lists.
+const mostNames = 5
+
 // Options change what is checked. The zero value is fine.
 type Options struct {
 	Now      time.Time // when certificates must be valid; the present time when zero

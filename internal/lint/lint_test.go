@@ -240,13 +240,6 @@ func TestNothingInIt(t *testing.T) {
 	}
 }
 
-func TestSome(t *testing.T) {
-	t.Parallel()
-	if got := some(strings.Split("abcdefg", "")); got != "a, b, c, d, e and 2 more" {
-		t.Error(got)
-	}
-}
-
 // FuzzCheck wants no panic, and findings at places that exist, whatever the file.
 func FuzzCheck(f *testing.F) {
 	f.Add([]byte(plainWidgets))

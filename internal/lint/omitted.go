@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // checkOmitted notes fields that are in the file and that API servers leave out, since they have the value that they have without being there.
@@ -31,7 +33,7 @@ func (c *checker) checkOmitted() {
 	delete(spec, "preserveUnknownFields") // it is written where clusters may have the true of v1beta1
 	omitted(specPath(), spec, kept["spec"], note)
 	if first != nil {
-		c.found(FieldOmitted, first, "API servers leave out %s, so tools that compare the file with what is stored, such as Argo CD and Terraform, show a difference that no sync removes; leave it out of the file", some(names))
+		c.found(FieldOmitted, first, "API servers leave out %s, so tools that compare the file with what is stored, such as Argo CD and Terraform, show a difference that no sync removes; leave it out of the file", visible.First(names, mostNames))
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // side is a version in a comparison.
@@ -85,7 +87,7 @@ func (c *checker) foundFieldsAs(level Level, id RuleID, fields []*node, format, 
 		for _, n := range alike {
 			names = append(names, n.String())
 		}
-		c.foundAs(level, id, alike[0].path, format, from, to, some(names))
+		c.foundAs(level, id, alike[0].path, format, from, to, visible.First(names, mostNames))
 	}
 }
 

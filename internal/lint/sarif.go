@@ -3,7 +3,6 @@ package lint
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -104,10 +103,7 @@ func WriteSARIF(w io.Writer, toolVersion string, rules []Rule, findings []Findin
 	for i, f := range findings {
 		run.Results = append(run.Results, sarifResultOf(f, index[f.Rule], sums[i]))
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(sarifLog{
+	return encode(w, sarifLog{
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
 		Version: "2.1.0",
 		Runs:    []sarifRun{run},

@@ -1,10 +1,8 @@
 package lint
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -138,14 +136,4 @@ func (c *checker) fieldPath(text string) *field.Path {
 		return field.NewPath("spec")
 	}
 	return field.NewPath(text)
-}
-
-// some lists names, the first five of them if there are many.
-func some(names []string) string {
-	const most = 5
-	text := strings.Join(names[:min(len(names), most)], ", ")
-	if len(names) > most {
-		text += fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return text
 }

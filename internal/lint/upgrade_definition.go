@@ -7,6 +7,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // checkOldDefinition compares what the definition has besides schemas with what the old one had.
@@ -118,6 +120,6 @@ func (c *checker) compareColumns(was, is apiextensionsv1.CustomResourceDefinitio
 		}
 	}
 	if len(gone) > 0 {
-		c.found(ColumnRemoved, path.Child("additionalPrinterColumns"), "%s no longer shows the same in kubectl get: %s; scripts that read columns notice", is.Name, some(gone))
+		c.found(ColumnRemoved, path.Child("additionalPrinterColumns"), "%s no longer shows the same in kubectl get: %s; scripts that read columns notice", is.Name, visible.First(gone, mostNames))
 	}
 }

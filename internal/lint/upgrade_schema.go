@@ -15,6 +15,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // checkOldSchemas compares the schemas of the versions that the old definition served, or stored objects at, with those that they have
@@ -159,7 +160,7 @@ func around(s corpus.Stale) (string, bool) {
 	return name, whole
 }
 
-// listAround names the uppermost list around a field whose items API servers cannot tell apart, so that they validate all of them when one
+// listAround names the uppermost list around a field whose items API servers cannot distinguish, so that they validate all of them when one
 // changes. It is empty if there is none.
 func listAround(n *node) string {
 	list := ""
@@ -207,12 +208,8 @@ func shown(object *unstructured.Unstructured, path string) string {
 			fields[key] = value
 		}
 	}
-	text, err := json.Marshal(fields)
-	const most = 300
-	if err != nil || len(text) > most {
-		return strings.ToValidUTF8(string(text[:min(most, len(text))]), "") + "..."
-	}
-	return string(text)
+	text, _ := json.Marshal(fields) // it came from JSON
+	return visible.Short(string(text), 300)
 }
 
 // extended returns what a schema allows and says besides what it did, which is new to those who read.
@@ -226,7 +223,7 @@ func extended(now, was *node) []change {
 		add(DefaultChanged, Note, "objects without the field have it from then on, also stored ones", "there is a default now, %s", now.fallback())
 	}
 	if news := missing(now.schema.Enum, was.schema.Enum); len(was.schema.Enum) > 0 && len(now.schema.Enum) > 0 && len(news) > 0 {
-		add(ValuesExtended, Note, readers, "new values are allowed: %s", some(news))
+		add(ValuesExtended, Note, readers, "new values are allowed: %s", visible.First(news, mostNames))
 	}
 	if len(was.schema.Enum) > 0 && len(now.schema.Enum) == 0 {
 		add(ValuesExtended, Note, readers, "any value is allowed now")

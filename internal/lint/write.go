@@ -48,10 +48,15 @@ func (r *Report) GitLab(w io.Writer) error {
 			Location: gitlabLocation{Path: relative(f.File), Lines: gitlabLines{Begin: f.Line}},
 		})
 	}
+	return encode(w, all)
+}
+
+// encode writes a value as JSON for people, too.
+func encode(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(all)
+	return encoder.Encode(value)
 }
 
 // escaped is a text as the message of a command, which is one line.
@@ -70,10 +75,7 @@ func (r *Report) JSON(w io.Writer) error {
 	if findings == nil {
 		findings = []Finding{}
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(struct {
+	return encode(w, struct {
 		Definitions int       `json:"definitions"`
 		Errors      int       `json:"errors"`
 		Warnings    int       `json:"warnings"`

@@ -166,11 +166,11 @@ func (c *Cause) rank() int {
 func (c *Cause) what() string {
 	switch {
 	case len(c.undone) > 0:
-		return "edits of " + firstNamed(c.undone) + " are undone by what the webhook keeps in an annotation"
+		return "edits of " + visible.First(c.undone, 1) + " are undone by what the webhook keeps in an annotation"
 	case c.when != "":
-		return firstNamed(c.fields) + " " + c.does() + " " + c.when
+		return visible.First(c.fields, 1) + " " + c.does() + " " + c.when
 	case c.field == "":
-		return firstNamed(c.Requirements)
+		return visible.First(c.Requirements, 1)
 	}
 	text := c.name() + " " + c.does()
 	if len(c.namesakes) > 0 {
@@ -246,14 +246,6 @@ func fieldsOf(w *reports.Webhook) map[versionField]bool {
 	return has
 }
 
-// firstNamed names the first of a list, and counts the others.
-func firstNamed(list []string) string {
-	if len(list) == 1 {
-		return list[0]
-	}
-	return list[0] + " " + more(len(list)-1)
-}
-
 // Extent says which requirements and definitions a cause concerns, as far as What does not.
 func (c *Cause) Extent() string {
 	var parts []string
@@ -264,7 +256,7 @@ func (c *Cause) Extent() string {
 		parts = append(parts, fmt.Sprintf("%d definitions", len(c.Subjects)))
 	}
 	if c.field != "" || c.when != "" {
-		parts = append(parts, firstNamed(c.Requirements))
+		parts = append(parts, visible.First(c.Requirements, 1))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -101,7 +101,7 @@ func exercisedText(share string, never []string) string {
 	}
 	text += "; never: " + strings.Join(never[:min(len(never), mostNever)], "; ")
 	if n := len(never) - mostNever; n > 0 {
-		text += "; " + more(n)
+		text += "; " + visible.More(n)
 	}
 	return text
 }

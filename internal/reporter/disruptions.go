@@ -79,7 +79,7 @@ func disruptionViews(r *reports.Report) ([]disruptionView, error) {
 		}
 		v.Open = v.Verdict == requirement.Failed || i == 0
 		if n := len(d.Failures) - len(v.Listed); n > 0 {
-			v.Unlisted = more(n) + ", all of them in report.json"
+			v.Unlisted = visible.More(n) + ", all of them in report.json"
 		}
 		if i < mostCourses {
 			var err error

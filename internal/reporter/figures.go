@@ -1,7 +1,6 @@
 package reporter
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -97,6 +96,3 @@ func sixDigits(v float64) string {
 	}
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
-
-// more is what a list ends with that is cut off.
-func more(n int) string { return fmt.Sprintf("and %d more", n) }

@@ -214,7 +214,7 @@ func unlisted(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return more(n) + ", which are shown with their chapters"
+	return visible.More(n) + ", which are shown with their chapters"
 }
 
 // exchange returns the requests and responses of a result that still fit on the page.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -143,7 +144,7 @@ func stageViewOf(l *loadgen.Load, g group) stageView {
 	}
 	if n := len(v.Findings) - mostFindings; n > 0 {
 		v.Findings = v.Findings[:mostFindings]
-		v.Unlisted = more(n) + ", all of them in report.json"
+		v.Unlisted = visible.More(n) + ", all of them in report.json"
 	}
 	return v
 }

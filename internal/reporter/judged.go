@@ -144,7 +144,7 @@ func misses(l *loadgen.Load) string {
 		misses = append(misses, rowText(row))
 	}
 	if n := len(misses); n > most {
-		misses = append(misses[:most], more(n-most))
+		misses = append(misses[:most], visible.More(n-most))
 	}
 	return strings.Join(misses, ", ")
 }

@@ -93,7 +93,7 @@ func markdownPass(r *reports.Report, b *strings.Builder) {
 		fmt.Fprintf(b, "- %s: %s: %s\n", n.verdict, visible.Markdown(n.which()), visible.Markdown(n.reason))
 	}
 	if n := len(groups) - room; n > 0 {
-		fmt.Fprintf(b, "- %s, all of them in report.html\n", more(n))
+		fmt.Fprintf(b, "- %s, all of them in report.html\n", visible.More(n))
 	}
 }
 
@@ -156,7 +156,7 @@ func onPage(n int) string {
 	if n <= 0 {
 		return ""
 	}
-	return "\n" + more(n) + ", all of them in report.html\n"
+	return "\n" + visible.More(n) + ", all of them in report.html\n"
 }
 
 // markdownProblems has a section for each verdict, with one for each subject in it if there are several.
@@ -176,7 +176,7 @@ func markdownProblems(r *reports.Report, b *strings.Builder) {
 				fmt.Fprintf(b, "\n### %s\n", visible.Markdown(subjectName(result.Subject)))
 			}
 			if b.Len() > mostMarkdown {
-				fmt.Fprintf(b, "\n- %s, all of them in report.html\n", more(len(results)-i))
+				fmt.Fprintf(b, "\n- %s, all of them in report.html\n", visible.More(len(results)-i))
 				break
 			}
 			fmt.Fprintf(b, "\n- **%s** (%s): %s\n", visible.Markdown(string(result.ID)), visible.Markdown(string(result.Level)), visible.Markdown(result.Statement))

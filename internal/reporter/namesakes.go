@@ -50,7 +50,7 @@ func lastOf(path string) string { return path[strings.LastIndex(path, ".")+1:] }
 // inFields says in which fields of a name the same happens.
 func (c *Cause) inFields() string {
 	n := len(c.namesakes)
-	return fmt.Sprintf("in %d fields, %s, %s %s", n, c.namesakes[0], c.namesakes[1], more(n-2))
+	return fmt.Sprintf("in %d fields, %s, %s %s", n, c.namesakes[0], c.namesakes[1], visible.More(n-2))
 }
 
 // name is what the cause calls its field.

@@ -36,7 +36,7 @@ func unmeasured(l *loadgen.Load) string {
 	case n < 0:
 		return ""
 	case n > 0:
-		return fmt.Sprintf("%s (%s)", all[0], more(n))
+		return fmt.Sprintf("%s (%s)", all[0], visible.More(n))
 	}
 	return all[0]
 }

@@ -34,7 +34,7 @@ func ChangeLines(c *reports.Changes, columns int) []string {
 			lines = append(lines, "    "+flat(one))
 		}
 		if n := len(changes) - most; n > 0 {
-			lines = append(lines, "    "+more(n))
+			lines = append(lines, "    "+visible.More(n))
 		}
 	}
 	switch {

@@ -25,7 +25,7 @@ func LoadLines(l *loadgen.Load, columns int) []string {
 	lines = append(lines, loadTable(l)...)
 	add := func(label string, texts ...string) {
 		if n := len(texts); n > most {
-			texts = append(texts[:most], more(n-most)+", in report.html")
+			texts = append(texts[:most], visible.More(n-most)+", in report.html")
 		}
 		for _, text := range texts {
 			lines = append(lines, labelled(label, text, columns)...)
@@ -142,7 +142,7 @@ func loadTable(l *loadgen.Load) []string {
 		}
 	}
 	if n := len(groups) - most; n > 0 {
-		all = append(all, "  "+more(n)+" in report.html")
+		all = append(all, "  "+visible.More(n)+" in report.html")
 	}
 	return all
 }

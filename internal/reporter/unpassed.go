@@ -1,9 +1,9 @@
 package reporter
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -27,10 +27,7 @@ type unpassed struct {
 
 // which names the results: the first, and how many others there are.
 func (n unpassed) which() string {
-	if more := len(n.ids) - 1; more > 0 {
-		return fmt.Sprintf("%s and %d more", n.ids[0], more)
-	}
-	return n.ids[0]
+	return visible.First(n.ids, 1)
 }
 
 // unpassedResults groups what neither passed nor failed by the reasons. Problems are shown elsewhere. What is immaterial is nothing that

@@ -37,7 +37,7 @@ func legFindings(leg reports.Leg) []legFinding {
 	for i, f := range sortedFindings(leg)[:min(len(leg.Findings), mostLegFindings)] {
 		shown := legFinding{LegFinding: f, Object: explanation.Object(f), Open: i < openLegFindings}
 		if n := f.Count - 1; n > 0 {
-			shown.More = more(n)
+			shown.More = visible.More(n)
 		}
 		all = append(all, shown)
 	}
@@ -52,7 +52,7 @@ func sortedFindings(leg reports.Leg) []reports.LegFinding {
 // unlistedOf says that there are more findings than a page has.
 func unlistedOf(leg reports.Leg) string {
 	if n := len(leg.Findings) - mostLegFindings; n > 0 {
-		return more(n) + ", which are in report.json"
+		return visible.More(n) + ", which are in report.json"
 	}
 	return ""
 }
@@ -72,7 +72,7 @@ func markdownUpgrades(r *reports.Report, b *strings.Builder) {
 		}
 		for i, f := range sortedFindings(leg) {
 			if i == most || b.Len() > detailed {
-				fmt.Fprintf(b, "\n%s, all of them in report.html\n", more(len(leg.Findings)-i))
+				fmt.Fprintf(b, "\n%s, all of them in report.html\n", visible.More(len(leg.Findings)-i))
 				break
 			}
 			fmt.Fprintf(b, "\n%s `%s` in the step *%s*:\n\n%s\n", f.Verdict, f.Requirement, visible.Markdown(f.Step), fence(LegFindingText(f)))

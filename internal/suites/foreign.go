@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -22,12 +23,8 @@ type ForeignError struct {
 }
 
 func (e *ForeignError) Error() string {
-	names, more := e.Names, ""
-	if shown := 5; len(names) > shown {
-		names, more = names[:shown], fmt.Sprintf(" and %d more", len(e.Names)-shown)
-	}
-	return fmt.Sprintf("the cluster has definitions in API groups that the run would use, those of %s, which do not belong to this run: %s%s; nothing was changed; \"crdconform cleanup\" removes what killed runs left, otherwise delete them or use another cluster",
-		e.Domain, strings.Join(names, ", "), more)
+	return fmt.Sprintf("the cluster has definitions in API groups that the run would use, those of %s, which do not belong to this run: %s; nothing was changed; \"crdconform cleanup\" removes what killed runs left, otherwise delete them or use another cluster",
+		e.Domain, visible.First(e.Names, 5))
 }
 
 // foreign looks for definitions in the API groups of the run that are not the run's.

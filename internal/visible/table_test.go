@@ -1,6 +1,9 @@
 package visible
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestTable has one table in both forms: text in cells becomes no markup, and numbers end below each other.
 func TestTable(t *testing.T) {
@@ -16,5 +19,19 @@ func TestTable(t *testing.T) {
 	}
 	if got := (&Table{Rows: [][]any{{"a", "b"}, {"long"}}}).Text(); got != "a     b\nlong\n" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestShortened has what does not fit left out, and says so.
+func TestShortened(t *testing.T) {
+	t.Parallel()
+	names := []string{"a", "b", "c"}
+	for got, want := range map[string]string{
+		First(strings.Split("abcdefg", ""), 5): "a, b, c, d, e and 2 more", First(nil, 2): "", First(names[:2], 2): "a, b", First(names, 2): "a, b and 1 more", First(names, 1): "a and 2 more",
+		Line(" a\n\tb "): "a b", Short("äb", 3): "äb", Short("äbc", 3): "äb...", Short("aäb", 2): "a...",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

@@ -50,3 +50,25 @@ func Cut(s string, characters int) string {
 func Count[N int | int64 | uint64](n N, singular, plural string) string {
 	return fmt.Sprintf("%d %s", n, english.PluralWord(int(min(n, 2)), singular, plural))
 }
+
+// More is what a list ends with that is cut off.
+func More(n int) string { return fmt.Sprintf("and %d more", n) }
+
+// First lists the first of some names, and says how many more there are.
+func First(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:most], ", ") + " " + More(len(names)-most)
+}
+
+// Line returns a text on one line, with single spaces.
+func Line(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Short returns the first bytes of a text that is longer than that, as far as they are whole characters, with three dots.
+func Short(s string, bytes int) string {
+	if len(s) <= bytes {
+		return s
+	}
+	return strings.ToValidUTF8(s[:bytes], "") + "..."
+}

@@ -19,6 +19,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 const (
@@ -140,7 +142,7 @@ func recent(ctx context.Context, path string) error {
 	}
 	release := releasePattern.FindStringSubmatch(said)
 	if release == nil {
-		return fmt.Errorf("%s does not report its Kubernetes release: --version prints %q", path, shortened(said))
+		return fmt.Errorf("%s does not report its Kubernetes release: --version prints %q", path, visible.Short(visible.Line(said), mostQuoted))
 	}
 	if minor, err := strconv.Atoi(release[1]); err != nil || minor < oldestMinor {
 		return fmt.Errorf("%s is Kubernetes %s, but crdconform requires 1.%d or later", path, release[0], oldestMinor)
@@ -175,7 +177,7 @@ func says(ctx context.Context, path, argument string) (string, error) {
 	case errors.Is(err, syscall.ENOEXEC):
 		return "", fmt.Errorf("%s cannot run on this machine, which is %s/%s: it is %s", path, runtime.GOOS, runtime.GOARCH, platform(path))
 	case err != nil && len(said) > 0:
-		return "", fmt.Errorf("%s %s: %w: %s", path, argument, err, shortened(string(said)))
+		return "", fmt.Errorf("%s %s: %w: %s", path, argument, err, visible.Short(visible.Line(string(said)), mostQuoted))
 	case err != nil:
 		return "", fmt.Errorf("%s %s: %w", path, argument, err)
 	}
@@ -198,12 +200,5 @@ func platform(path string) string {
 	return "not a program for this system"
 }
 
-// shortened returns the beginning of a text, in one line.
-func shortened(text string) string {
-	const most = 300
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > most {
-		return text[:most] + "..."
-	}
-	return text
-}
+// mostQuoted is how many bytes of what a program writes are in a message.
+const mostQuoted = 300

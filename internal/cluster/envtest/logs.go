@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/crdconform/crdconform/internal/cluster/redact"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // logs are the logs of the programs: a file for each, and a copy if the caller asked for one.
@@ -59,7 +60,7 @@ func (l *logs) lastWords(program string) string {
 		return err.Error()
 	}
 	written := strings.TrimSpace(string(text))
-	last := shortened(written[strings.LastIndexByte(written, '\n')+1:])
+	last := visible.Short(visible.Line(written[strings.LastIndexByte(written, '\n')+1:]), mostQuoted)
 	if last == "" {
 		return "it wrote nothing; check the free disk space in " + os.TempDir()
 	}

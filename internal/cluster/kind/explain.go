@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	kindexec "sigs.k8s.io/kind/pkg/exec"
+
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // address finds <address>:<port> in what a program says.
@@ -58,11 +60,7 @@ func isSlow(err error) bool {
 
 // failureOf says which program failed and what it said last.
 func failureOf(run *kindexec.RunError) string {
-	command := run.PrettyCommand()
-	const enough = 100
-	if len(command) > enough {
-		command = command[:enough] + "..."
-	}
+	command := visible.Short(run.PrettyCommand(), 100)
 	if said := last(string(run.Output)); said != "" {
 		return fmt.Sprintf("`%s` says: %s", command, said)
 	}

@@ -16,9 +16,9 @@ func WriteText(w io.Writer, c loadgen.Comparison) error {
 	table := visible.Table{Head: []string{"", "baseline", "now", "change", "p", "verdict"}}
 	var why strings.Builder
 	for _, row := range c.Rows {
-		table.Add(line(Name(row)), quantity(row.Base, row.Unit), quantity(row.Now, row.Unit), change(row.Ratio), chance(row), verdict(row))
+		table.Add(visible.Line(Name(row)), quantity(row.Base, row.Unit), quantity(row.Now, row.Unit), change(row.Ratio), chance(row), verdict(row))
 		if row.Why != "" {
-			why.WriteString(line(row.Why) + "\n")
+			why.WriteString(visible.Line(row.Why) + "\n")
 		}
 	}
 	if _, err := io.WriteString(w, table.Text()+why.String()); err != nil {
@@ -26,9 +26,6 @@ func WriteText(w io.Writer, c loadgen.Comparison) error {
 	}
 	return nil
 }
-
-// line has text be in one line and one column. Names of stages are what users choose.
-func line(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // quantity writes a median with how far its interval reaches.
 func quantity(e *loadgen.Estimate, unit string) string {
