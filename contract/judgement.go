@@ -49,12 +49,12 @@ func (s Severity) String() string {
 
 // Violation is one way in which a response breaks a requirement.
 type Violation struct {
-	Requirement requirement.ID
-	Severity    Severity
-	Object      int    // index into request.objects; -1 if it concerns the response as a whole
-	Path        string // place in the response, such as response.uid
-	Expected    string
-	Actual      string
+	Requirement requirement.ID `json:"requirement"`
+	Severity    Severity       `json:"severity"`
+	Object      int            `json:"object"` // index into request.objects; -1 if it concerns the response as a whole
+	Path        string         `json:"path"`   // place in the response, such as response.uid
+	Expected    string         `json:"expected"`
+	Actual      string         `json:"actual"`
 }
 
 // String returns the violation on one line.

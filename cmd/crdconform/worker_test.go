@@ -18,7 +18,7 @@ import (
 func workerSpec(t *testing.T, duration time.Duration) string {
 	t.Helper()
 	url, ca := serve(t, webhook.Handler(), nil)
-	const spec = `{"protocol":5,"of":2,"patienceNanoseconds":60000000000,"endpoint":{"url":%q,"ca":%q},
+	const spec = `{"protocol":6,"of":2,"patienceNanoseconds":60000000000,"endpoint":{"url":%q,"ca":%q},
 		"workload":{"phases":[{"seconds":%g,"rate":100,"to":100}],"batch":1,"reviewVersion":"v1"},
 		"requests":[{"reviewVersion":"v1","desiredAPIVersion":"example.com/v1","objects":[{"apiVersion":"example.com/v1beta1","kind":"CronTab",
 			"hostPort":"localhost:80","metadata":{"name":"one","uid":"9415a0ae-0b6f-4a1c-9f7e-6d2d6ba0b9a1"}}]}]}`
@@ -61,7 +61,7 @@ func TestWorkerFromFiles(t *testing.T) {
 	if partial, requests, good := lastLine(t, out); partial || requests != 15 || good != 15 {
 		t.Errorf("it wrote %s", out)
 	}
-	if !strings.HasPrefix(out, `{"hello":{"protocol":5,"index":1}}`+"\n") {
+	if !strings.HasPrefix(out, `{"hello":{"protocol":6,"index":1}}`+"\n") {
 		t.Errorf("it wrote %s", out)
 	}
 }

@@ -30,23 +30,7 @@ type Answer struct {
 	UID  string `json:"uid,omitempty"`
 
 	// Violations are what is wrong with these objects, or why they are not known. Each response has them.
-	Violations []Violation `json:"violations,omitempty"`
-}
-
-// Violation is one of a requirement on the content of responses. A request with one has failed.
-type Violation struct {
-	Requirement requirement.ID `json:"requirement"`
-	Object      int            `json:"object"` // index into the objects of the request; -1 for all
-	Path        string         `json:"path"`
-	Expected    string         `json:"expected"`
-	Actual      string         `json:"actual"`
-}
-
-// add adds a violation to a judgement.
-func (v Violation) add(j *contract.Judgement) {
-	j.Violations = append(j.Violations, contract.Violation{
-		Requirement: v.Requirement, Severity: contract.Rejected, Object: v.Object, Path: v.Path, Expected: v.Expected, Actual: v.Actual,
-	})
+	Violations []contract.Violation `json:"violations,omitempty"`
 }
 
 // expected compares responses with an answer. It is safe for use by many goroutines.
@@ -79,12 +63,10 @@ func (e *expected) judge(j *contract.Judgement, uid string, response contract.Re
 	}
 	if !e.same(uid, response.Body) {
 		if v := e.difference(uid, response); v != nil {
-			v.add(j)
+			j.Violations = append(j.Violations, *v)
 		}
 	}
-	for _, v := range e.answer.Violations {
-		v.add(j)
-	}
+	j.Violations = append(j.Violations, e.answer.Violations...)
 }
 
 // same reports whether a response is the expected one, byte by byte but for the uid.
@@ -94,7 +76,7 @@ func (e *expected) same(uid string, body []byte) bool {
 }
 
 // difference returns the first difference in meaning between the objects in a response and the expected ones.
-func (e *expected) difference(uid string, response contract.Response) *Violation {
+func (e *expected) difference(uid string, response contract.Response) *contract.Violation {
 	if e.answer.Objects == nil {
 		return nil
 	}
@@ -113,8 +95,8 @@ func (e *expected) difference(uid string, response contract.Response) *Violation
 }
 
 // violation says that an object has something else than it should.
-func violation(id requirement.ID, object int, l corpus.Loss, when string) *Violation {
-	v := &Violation{Requirement: id, Object: object, Path: l.Path, Expected: value(l.Before), Actual: value(l.After)}
+func violation(id requirement.ID, object int, l corpus.Loss, when string) *contract.Violation {
+	v := &contract.Violation{Requirement: id, Severity: contract.Rejected, Object: object, Path: l.Path, Expected: value(l.Before), Actual: value(l.After)}
 	if l.Added {
 		v.Expected = "nothing"
 	}

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,6 +15,7 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
 	"github.com/crdconform/crdconform/internal/pause"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -183,8 +183,8 @@ func (l *lesson) answer(i int, varying []string) Answer {
 	accepted := l.accepted(i)
 	if n := asks - len(accepted); len(accepted) < agreeing {
 		at := slices.IndexFunc(l.replies[i], func(r reply) bool { return r.rejected != "" })
-		return Answer{Violations: []Violation{{
-			Requirement: requirement.WebhookConversionPure, Object: -1, Path: "response",
+		return Answer{Violations: []contract.Violation{{
+			Requirement: requirement.WebhookConversionPure, Severity: contract.Rejected, Object: -1, Path: "response",
 			Expected: fmt.Sprintf("an answer as before the load, when %d of %d were rejected (%s)", n, asks, l.replies[i][at].rejected), Actual: "an accepted one",
 		}}}
 	}
@@ -192,7 +192,7 @@ func (l *lesson) answer(i int, varying []string) Answer {
 	for object := range l.requests[i].Objects {
 		chosen, against := agreed(accepted, object, varying)
 		if against != nil {
-			return Answer{Violations: []Violation{*violation(requirement.WebhookConversionPure, object, *against, " each time before the load")}}
+			return Answer{Violations: []contract.Violation{*violation(requirement.WebhookConversionPure, object, *against, " each time before the load")}}
 		}
 		a.Objects = append(a.Objects, chosen)
 	}
@@ -227,7 +227,7 @@ func agreed(replies []reply, object int, varying []string) ([]byte, *corpus.Loss
 }
 
 // lost sends converted objects back and returns what they have lost, by the rules of check.
-func (l *lesson) lost(ctx context.Context, request contract.Request, a Answer, varying []string) ([]Violation, error) {
+func (l *lesson) lost(ctx context.Context, request contract.Request, a Answer, varying []string) ([]contract.Violation, error) {
 	originals := decoded(request.Objects)
 	pair := corpus.Pair{From: path.Base(apiVersion(originals[0])), To: path.Base(request.DesiredAPIVersion)}
 	if a.Objects == nil || l.rules.Kind.OneWay(pair) {
@@ -243,8 +243,8 @@ func (l *lesson) lost(ctx context.Context, request contract.Request, a Answer, v
 		return nil, err
 	}
 	if got.rejected != "" {
-		return []Violation{{
-			Requirement: requirement.WebhookConversionRoundTrip, Object: -1, Path: "response",
+		return []contract.Violation{{
+			Requirement: requirement.WebhookConversionRoundTrip, Severity: contract.Rejected, Object: -1, Path: "response",
 			Expected: "objects that are converted back to " + pair.From, Actual: "objects that are not: " + got.rejected,
 		}}, nil
 	}
@@ -252,7 +252,7 @@ func (l *lesson) lost(ctx context.Context, request contract.Request, a Answer, v
 	if d := l.rules.Kind.Definition; d != nil {
 		schema = d.Schema(pair.From)
 	}
-	var violations []Violation
+	var violations []contract.Violation
 	for i := range originals {
 		for _, loss := range schema.Losses(originals[i], got.objects[i]) {
 			if len(violations) < mostLost && l.counts(pair, loss) && !varies(loss.Path, varying) {
@@ -286,10 +286,5 @@ func (c *Content) Notes() []string {
 	if len(c.Varying) == 1 {
 		what = "this field differs"
 	}
-	const most = 10
-	shown := strings.Join(c.Varying[:min(len(c.Varying), most)], ", ")
-	if more := len(c.Varying) - most; more > 0 {
-		shown += fmt.Sprintf(" and %d more", more)
-	}
-	return []string{"the content under load is judged without " + shown + ": " + what + " each time the webhook is asked, also when nothing else is under way"}
+	return []string{"the content under load is judged without " + visible.First(c.Varying, 10) + ": " + what + " each time the webhook is asked, also when nothing else is under way"}
 }

@@ -9,7 +9,7 @@ import (
 
 // protocol is the version of what coordinators and workers say to each other. Both sides have to know the same one: a field that
 // one of them does not know would change what is measured.
-const protocol = 5
+const protocol = 6
 
 // spec is what workers are given. It holds no private key.
 type spec struct {

@@ -64,7 +64,7 @@ func TestSpecHasAll(t *testing.T) {
 			Content: &load.Content{
 				Answers: []load.Answer{{
 					Objects: [][]byte{[]byte("{ }")}, Body: []byte("{}"), UID: "u",
-					Violations: []load.Violation{{Requirement: "a", Object: 1, Path: "p", Expected: "x", Actual: "y"}},
+					Violations: []contract.Violation{{Requirement: "a", Severity: contract.Rejected, Object: 1, Path: "p", Expected: "x", Actual: "y"}},
 				}},
 				Varying: []string{"spec.at"},
 			},
@@ -93,11 +93,11 @@ func TestSpecsThatMakeNoSense(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                              "is not JSON",
 		`{`:                             "is not JSON",
-		`{"of":1}`:                      "speaks version 0 of the protocol of workers, and this one 5: use the same release",
+		`{"of":1}`:                      "speaks version 0 of the protocol of workers, and this one 6: use the same release",
 		`{"protocol":7,"of":1,"new":1}`: "speaks version 7 of the protocol",
-		`{"protocol":5,"new":1}`:        `unknown field "new"`,
-		`{"protocol":5}`:                "is for 0 of them",
-		`{"protocol":5,"of":1}`:         "has no requests in it",
+		`{"protocol":6,"new":1}`:        `unknown field "new"`,
+		`{"protocol":6}`:                "is for 0 of them",
+		`{"protocol":6,"of":1}`:         "has no requests in it",
 	} {
 		if _, err := FromStream(t.Context(), strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want something with %q", text, err, want)
