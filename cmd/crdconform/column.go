@@ -104,7 +104,7 @@ func (m *matrix) process(ctx context.Context, c column, l *columnProgress) error
 		return err
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, m.arguments(c)...)
-	said, complained := &process.Lines{Tell: l.say}, &process.Lines{Tell: l.complain}
+	said, complained := &process.Lines{Say: l.say}, &process.Lines{Say: l.complain}
 	cmd.Stdout, cmd.Stderr = said, complained
 	child, err := process.Start(cmd, process.Options{Input: true})
 	if err != nil {

@@ -308,7 +308,7 @@ func openLog(path string) (*serverLog, error) {
 		return nil, fmt.Errorf("the log of the API server: %w", err)
 	}
 	l := &serverLog{file: file}
-	l.text.Tell = func(line string) {
+	l.text.Say = func(line string) {
 		_, _ = fmt.Fprintln(file, redact.Text(line)) // a log that cannot be written must not stop what is logged
 	}
 	return l, nil

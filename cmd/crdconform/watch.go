@@ -58,7 +58,7 @@ func (c *checker) watch(ctx context.Context, check engine.Description) (err erro
 		if isUsage := exitCodeOf(ended) == exitUsage; first && isUsage {
 			return ended
 		}
-		if ended = c.told(ended); ctx.Err() != nil {
+		if ended = c.pardoned(ended); ctx.Err() != nil {
 			return ended
 		}
 		fmt.Fprintf(c.out, "waiting for changes; %s\n", state)
@@ -80,9 +80,9 @@ func exitCodeOf(err error) int {
 	return exitUsage
 }
 
-// told shows why a run could not begin or end as it should, and returns what its exit code follows from. Whoever changes the files may be in the
-// middle of it, so that is no mistake in the command line.
-func (c *checker) told(err error) error {
+// pardoned shows why a run could not begin or end as it should, and returns what its exit code follows from. The files may be half changed,
+// so that is no mistake in the command line.
+func (c *checker) pardoned(err error) error {
 	var exit *exitError
 	if err == nil || errors.As(err, &exit) && exit.err == nil {
 		return err

@@ -22,7 +22,7 @@ type Coverage struct {
 	fields   map[string]*covered // by path
 }
 
-// covered is what was seen of a field.
+// covered is the evidence on a field.
 type covered struct {
 	node      *node
 	exercised bool

@@ -15,7 +15,7 @@ type Astray struct {
 }
 
 // Astray returns the values that have come to another item of a list. Items are known by the keys of list maps, or by a field that is there for
-// that; where there is nothing of the kind, one cannot tell.
+// that; where there is nothing of the kind, it is not known.
 func (s *Schema) Astray(before, after map[string]any) []Astray {
 	was := map[string]knownItem{}
 	for _, item := range s.items(before) {

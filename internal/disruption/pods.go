@@ -63,7 +63,7 @@ type Pods interface {
 // signalDelay is how long SIGTERM may take to a container after its kubelet has begun to stop it.
 const signalDelay = 2 * time.Second
 
-// pods is the webhook under test as pods. Whoever deployed it removes it.
+// pods is the webhook under test as pods. It is not removed here.
 type pods struct {
 	Pods
 

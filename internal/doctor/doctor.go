@@ -11,7 +11,7 @@ import (
 	"github.com/crdconform/crdconform/internal/storage"
 )
 
-// Cluster is what was seen of a cluster.
+// Cluster is what was read from a cluster.
 type Cluster struct {
 	Context     string
 	Version     string // of Kubernetes
@@ -19,7 +19,7 @@ type Cluster struct {
 	Webhooks    []*Webhook // that the definitions have, each once
 }
 
-// Definition is what was seen of a definition.
+// Definition is what was read about a definition.
 type Definition struct {
 	*apiextensionsv1.CustomResourceDefinition
 
@@ -45,7 +45,7 @@ type Conversion struct {
 	Err             error
 }
 
-// Webhook is what was seen of a webhook that definitions name.
+// Webhook is what was read about a webhook that definitions name.
 type Webhook struct {
 	Name string // the service as namespace/name:port, or the URL
 

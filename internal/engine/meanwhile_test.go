@@ -17,7 +17,7 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// awaited tells when a requirement is judged.
+// awaited reports when a requirement is judged.
 type awaited struct {
 	judging
 	id   requirement.ID

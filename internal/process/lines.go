@@ -4,7 +4,7 @@ import "bytes"
 
 // Lines passes on what is written to it in lines.
 type Lines struct {
-	Tell func(line string)
+	Say  func(line string)
 	rest []byte
 }
 
@@ -16,7 +16,7 @@ func (w *Lines) Write(text []byte) (int, error) {
 		if !found {
 			return len(text), nil
 		}
-		w.Tell(string(line))
+		w.Say(string(line))
 		w.rest = rest
 	}
 }
@@ -24,7 +24,7 @@ func (w *Lines) Write(text []byte) (int, error) {
 // Flush passes on a last line that has no end.
 func (w *Lines) Flush() {
 	if len(w.rest) > 0 {
-		w.Tell(string(w.rest))
+		w.Say(string(w.rest))
 		w.rest = nil
 	}
 }

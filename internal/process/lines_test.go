@@ -10,7 +10,7 @@ import (
 func TestLines(t *testing.T) {
 	t.Parallel()
 	var lines []string
-	w := &Lines{Tell: func(line string) { lines = append(lines, line) }}
+	w := &Lines{Say: func(line string) { lines = append(lines, line) }}
 	for _, text := range []string{"a", "b\n\nc", "\nd"} {
 		if n, err := io.WriteString(w, text); n != len(text) || err != nil {
 			t.Error(n, err)

@@ -100,7 +100,7 @@ type at struct {
 	kind *kind // nil for what is about the whole release
 }
 
-// judged is what was seen of a requirement.
+// judged is the evidence on a requirement.
 type judged struct {
 	tried     int
 	failed    map[string]struct{} // objects, and "" for what is about none
@@ -139,7 +139,7 @@ func of(all map[at]*judged, a at) *judged {
 	return all[a]
 }
 
-// each calls a function for what was seen of a requirement altogether and in this step.
+// each calls a function for the evidence on a requirement, that of all steps and that of this one.
 func (r *record) each(id requirement.ID, k *kind, change func(*judged)) {
 	if !r.selects(id) {
 		return
@@ -298,7 +298,7 @@ func (r *record) yield(id requirement.ID, k *kind, by, why string) {
 	}
 }
 
-// everywhere returns what was seen of a requirement in each step, and altogether.
+// everywhere returns the evidence on a requirement of each step, and of all steps.
 func (r *record) everywhere(id requirement.ID, k *kind) []*judged {
 	var all []*judged
 	for _, seen := range append(slices.Clone(r.stepped), r.judged) {

@@ -13,7 +13,7 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// verdict is what was seen of a requirement comes to.
+// verdict returns the verdict that the evidence leads to.
 func (j *judged) verdict() requirement.Verdict {
 	switch {
 	case j == nil:
