@@ -127,8 +127,8 @@ func (p *prober) convertedOrClosed() property {
 }
 
 const (
-	// mostDenied is how many objects are asked for whether a place is lost on the way there, if none was.
-	mostDenied = 3
+	// mostAsked is how many objects are asked for whether a place is lost on the way there, whichever it is.
+	mostAsked = 3
 
 	// mostProbed is how many places of an object are tried without a hint, if the webhook has no way back.
 	mostProbed = 200
@@ -138,18 +138,19 @@ const (
 // missing after the way back, if the webhook has one, is lost on the way there only if the object converts to the same with what
 // came back in its place, or with another value. Without a way back, each place is given another value, unless only hints count.
 func (p *prober) forthOnly(pair corpus.Pair, objects []*unstructured.Unstructured, probes bool) func(ctx context.Context, i int, t trip) []corpus.Loss {
-	lost, denied := map[string]bool{}, map[string]int{}
+	lost, denied := map[string]int{}, map[string]int{}
 	isLost := func(ctx context.Context, i int, t trip, l corpus.Loss) bool {
 		place := fieldpath.Generalize(l.Path)
-		if len(objects) > 1 && (lost[place] || denied[place] == mostDenied) {
-			return lost[place]
+		if len(objects) > 1 && max(lost[place], denied[place]) == mostAsked {
+			return false // that one object loses its value says nothing about the values of others
 		}
-		if p.isLostThere(ctx, pair, objects[i], t.there.object, l, objects) {
-			lost[place] = true
-			return true
+		is := p.isLostThere(ctx, pair, objects[i], t.there.object, l, objects)
+		if is {
+			lost[place]++
+		} else {
+			denied[place]++
 		}
-		denied[place]++
-		return false
+		return is
 	}
 	return func(ctx context.Context, i int, t trip) []corpus.Loss {
 		var suspects []corpus.Loss
@@ -167,7 +168,7 @@ func (p *prober) forthOnly(pair corpus.Pair, objects []*unstructured.Unstructure
 	}
 }
 
-// isLostThere reports whether a value makes no difference to what an object is converted to.
+// isLostThere reports whether a value makes no difference to what an object is converted to, whichever other is in its place.
 func (p *prober) isLostThere(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, converted map[string]any, l corpus.Loss, others []*unstructured.Unstructured) bool {
 	var variants []*unstructured.Unstructured
 	if l.After != nil {
@@ -180,10 +181,14 @@ func (p *prober) isLostThere(ctx context.Context, pair corpus.Pair, object *unst
 		}
 		variants = append(variants, corpus.Without(object, l.Path))
 	}
+	isKnown := false // unless nothing else is converted
 	for _, variant := range variants {
 		if o := p.convert(ctx, pair, []*unstructured.Unstructured{variant})[0]; o.object != nil {
-			return len(p.schemaOf(pair.To).Differences(converted, o.object)) == 0
+			if len(p.schemaOf(pair.To).Differences(converted, o.object)) > 0 {
+				return false
+			}
+			isKnown = true
 		}
 	}
-	return false // nothing else is converted, so it is unknown
+	return isKnown
 }
