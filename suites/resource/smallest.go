@@ -2,8 +2,10 @@ package resource
 
 import (
 	"context"
+	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/suites"
@@ -101,5 +103,14 @@ func (r *round) require(err error, format string, arguments ...any) {
 	if err != nil && r.trial != nil {
 		panic(unfit{})
 	}
-	r.env.Require(err, format, arguments...)
+	r.env.Require(explained(err), format, arguments...)
+}
+
+// explained is an error with what it takes to mend it, if that is known: managers of controller-runtime have controllers beside their webhook, which
+// write the objects of specs.
+func explained(err error) error {
+	if apierrors.IsConflict(err) {
+		return fmt.Errorf("%w (something else writes this object, such as a controller in the webhook's program: start that without its controllers, or leave the chapter resource out)", err)
+	}
+	return err
 }
