@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,7 +24,8 @@ type File struct {
 }
 
 // Init returns a configuration file for definitions, with comments that describe what else can be set. It guesses the webhook from
-// spec.conversion. It fails if an entry contains no definition, or one that cannot be read.
+// spec.conversion. Entries with custom resources of these definitions instead are samples. It fails if an entry contains neither, or a
+// definition that cannot be read.
 func Init(files []File) ([]byte, error) {
 	if len(files) == 0 {
 		return nil, errors.New("no files; give those with your CustomResourceDefinitions")
@@ -43,12 +45,45 @@ func Init(files []File) ([]byte, error) {
 		filled[entry] = filled[entry] || len(found) > 0
 		all = append(all, found...)
 	}
+	var samples []string
 	for _, entry := range entries {
-		if !filled[entry] {
+		if filled[entry] {
+			continue
+		}
+		if !slices.ContainsFunc(files, func(f File) bool { return cmp.Or(f.Entry, f.Name) == entry && hasSamples(f, all) }) {
 			return nil, fmt.Errorf("%s: it contains no CustomResourceDefinition", entry)
 		}
+		samples = append(samples, entry)
 	}
-	return []byte(skeleton(entries, all)), nil
+	entries = slices.DeleteFunc(entries, func(entry string) bool { return !filled[entry] })
+	return []byte(skeleton(entries, samples, all)), nil
+}
+
+// hasSamples reports whether a file has custom resources of definitions, all with content: what kubebuilder writes for authors to fill in
+// has none, and would not be valid.
+func hasSamples(file File, all []definition) bool {
+	has := false
+	for _, d := range manifest.Documents(file.Name, file.Data) {
+		var kind metav1.TypeMeta
+		var fields map[string]json.RawMessage
+		object, err := d.JSON()
+		if err != nil || json.Unmarshal(object, &kind) != nil || json.Unmarshal(object, &fields) != nil {
+			return false
+		}
+		gvk := kind.GroupVersionKind()
+		if !slices.ContainsFunc(all, func(d definition) bool { return d.Spec.Group == gvk.Group && d.Spec.Names.Kind == gvk.Kind }) {
+			continue
+		}
+		delete(fields, "apiVersion")
+		delete(fields, "kind")
+		delete(fields, "metadata")
+		maps.DeleteFunc(fields, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
+		if len(fields) == 0 {
+			return false
+		}
+		has = true
+	}
+	return has
 }
 
 // definition is the part of a CustomResourceDefinition that Init needs.
@@ -57,6 +92,10 @@ type definition struct {
 	metav1.ObjectMeta `json:"metadata"`
 
 	Spec struct {
+		Group string `json:"group"`
+		Names struct {
+			Kind string `json:"kind"`
+		} `json:"names"`
 		Versions   []version                                 `json:"versions"`
 		Conversion *apiextensionsv1.CustomResourceConversion `json:"conversion"`
 	} `json:"spec"`

@@ -13,7 +13,7 @@ import (
 // crd writes a definition with versions, "!" before those that are not served and "*" after the one that is stored.
 func crd(name, conversion string, versions ...string) string {
 	var b strings.Builder
-	b.WriteString("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: " + name + "}\nspec:\n  group: example.com\n  versions:\n")
+	b.WriteString("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: " + name + "}\nspec:\n  group: example.com\n  names: {kind: Widget}\n  versions:\n")
 	for _, v := range versions {
 		served, stored := !strings.HasPrefix(v, "!"), strings.HasSuffix(v, "*")
 		fmt.Fprintf(&b, "  - {name: %s, served: %t, storage: %t}\n", strings.Trim(v, "!*"), served, stored)
@@ -43,6 +43,16 @@ func TestInit(t *testing.T) {
 			"fromCRD",
 			[]string{"  - crds/w.yaml\n", "#   widgets.example.com: v1beta1, v1 (stored)\n", "  #   kubectl port-forward -n system service/hooks 9443:443\n", "  fromCRD:\n    address: localhost:9443\n"},
 			[]string{"There are several", "has no caBundle"},
+		},
+		"samples": {
+			[]File{
+				{Name: "w.yaml", Data: []byte(crd("w", viaService("a", ""), "v1*", "v2"))},
+				{Name: "samples/1.yaml", Entry: "samples", Data: []byte("resources: [2.yaml]\n")},
+				{Name: "samples/2.yaml", Entry: "samples", Data: []byte("apiVersion: example.com/v1\nkind: Widget\nspec: {size: 1}\n")},
+			},
+			"fromCRD",
+			[]string{"crds:\n  - w.yaml\n\n", "\nsamples:\n  - samples\n\n"},
+			[]string{"# samples:"},
 		},
 		"port, and a certificate to be injected": {
 			[]File{{Name: "w.yaml", Data: []byte(crd("w", viaService("hooks", ", port: 8443")+"        caBundle: Cg==\n", "v1*"))}},
@@ -144,9 +154,10 @@ func valid(t *testing.T, text, source string, files []File) {
 	if got := c.Webhook.Source(); got != source {
 		t.Errorf("the webhook is from %q, want %q", got, source)
 	}
+	named := slices.Concat(c.CRDs, c.Samples)
 	for _, file := range files {
-		if !slices.Contains(c.CRDs, file.Name) && !slices.Contains(c.CRDs, file.Entry) {
-			t.Errorf("%s is not in %q", file.Name, c.CRDs)
+		if !slices.Contains(named, file.Name) && !slices.Contains(named, file.Entry) {
+			t.Errorf("%s is not in %q", file.Name, named)
 		}
 	}
 	if err := validator(t)(text); err != nil {
@@ -193,6 +204,11 @@ func TestInitThatFails(t *testing.T) {
 	good := File{Name: "b.yaml", Data: []byte(crd("w", "", "v1"))}
 	if _, err := Init([]File{good, {Name: "c/1.yaml", Entry: "c"}, {Name: "c/2.yaml", Entry: "c"}}); err == nil || err.Error() != "c: it contains no CustomResourceDefinition" {
 		t.Errorf("with one folder that has none: %v", err)
+	}
+	for _, sample := range []string{"apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a}\nspec:\n", "apiVersion: example.org/v1\nkind: Widget\nspec: {size: 1}\n"} {
+		if _, err := Init([]File{good, {Name: "s.yaml", Data: []byte(sample)}}); err == nil || err.Error() != "s.yaml: it contains no CustomResourceDefinition" {
+			t.Errorf("with what is no sample: %v", err)
+		}
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // skeleton returns a configuration file for definitions, whose files it names by entries.
-func skeleton(entries []string, all []definition) string {
+func skeleton(entries, samples []string, all []definition) string {
 	var b strings.Builder
 	b.WriteString("# yaml-language-server: $schema=" + SchemaURL + "\n")
 	b.WriteString("# Configuration of crdconform. \"crdconform config view\" shows the settings in force, with all defaults.\n")
@@ -29,11 +29,17 @@ func skeleton(entries []string, all []definition) string {
 # old:
 #   - git://v1.0.0:config/crd/bases
 
-# Custom resources to convert in addition to generated ones.
-# samples:
-#   - config/samples/*.yaml
-
+# Custom resources to convert in addition to generated ones, whose texts take the form of theirs.
 `)
+	if len(samples) == 0 {
+		b.WriteString("# samples:\n#   - config/samples/*.yaml\n")
+	} else {
+		b.WriteString("samples:\n")
+	}
+	for _, entry := range samples {
+		fmt.Fprintf(&b, "  - %s\n", scalar(entry))
+	}
+	b.WriteString("\n")
 	b.WriteString(webhookGuess(all))
 	b.WriteString(remainder())
 	return b.String()

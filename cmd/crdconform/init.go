@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -27,11 +28,12 @@ func newInit(s streams) *cobra.Command {
 		Use:   "init [CRD...]",
 		Short: "Write a configuration file for your definitions",
 		Long: `init writes crdconform.yaml for the CustomResourceDefinitions in files, folders or patterns. It derives the location of the
-webhook from spec.conversion, and shows other settings in comments. It does not overwrite an existing file.
+webhook from spec.conversion, and shows other settings in comments. Files with objects of these definitions become its samples.
+It does not overwrite an existing file.
 
 With --kubebuilder, in the folder of a kubebuilder project, it also adds the target test-conversion to the Makefile, and a GitHub
-workflow that runs it. CRD is config/crd then, unless given. What is there already stays, so it can be run again, such as with a
-newer release: only its own part of the Makefile is written anew.`,
+workflow that runs it. CRD is config/crd then, unless given, and samples are what is filled in of config/samples. What is there
+already stays, so it can be run again, such as with a newer release: only its own part of the Makefile is written anew.`,
 		Example: `  crdconform init config/crd/bases
   crdconform init widgets.yaml gadgets.yaml --file deploy/crdconform.yaml
   crdconform init 'crds/*.yaml' --file -
@@ -47,7 +49,7 @@ newer release: only its own part of the Makefile is written anew.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if !i.kubebuilder {
-				return i.run(args)
+				return i.run(args, nil)
 			}
 			if len(args) == 0 {
 				args = []string{"config/crd"}
@@ -61,7 +63,8 @@ newer release: only its own part of the Makefile is written anew.`,
 	return cmd
 }
 
-func (i *initializer) run(names []string) error {
+// run writes the configuration for definitions, and for those samples that are of these and filled in.
+func (i *initializer) run(names, samples []string) error {
 	var files []config.File
 	for _, name := range names {
 		found, err := i.files(name)
@@ -69,6 +72,15 @@ func (i *initializer) run(names []string) error {
 			return err
 		}
 		files = append(files, found...)
+	}
+	for _, name := range samples {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return unjudged(err)
+		}
+		if with := append(slices.Clone(files), config.File{Name: name, Entry: filepath.ToSlash(name), Data: data}); isInitializable(with) {
+			files = with
+		}
 	}
 	text, err := config.Init(files)
 	if err != nil {
@@ -81,6 +93,11 @@ func (i *initializer) run(names []string) error {
 		return err
 	}
 	return write(i.out, fmt.Sprintf("crdconform: wrote %s; look through it, then run \"crdconform check\"\n", i.output))
+}
+
+func isInitializable(files []config.File) bool {
+	_, err := config.Init(files)
+	return err == nil
 }
 
 // files reads the files that an argument stands for.

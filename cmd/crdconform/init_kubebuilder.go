@@ -29,6 +29,9 @@ const (
 	partEnds   = "# crdconform: end\n"
 )
 
+// samplesPattern is where kubebuilder puts a sample of each version.
+const samplesPattern = "config/samples/*.yaml"
+
 // conversionWorkflowFile is where the workflow is, beside those of kubebuilder.
 var conversionWorkflowFile = filepath.Join(".github", "workflows", "test-conversion.yml")
 
@@ -50,7 +53,8 @@ func (i *initializer) project(names []string) error {
 		return err
 	}
 	if _, missing := os.Stat(i.output); missing != nil || i.force {
-		if err = i.run(names); err != nil {
+		samples, none := filepath.Glob(samplesPattern)
+		if err = errors.Join(none, i.run(names, samples)); err != nil {
 			return err
 		}
 	}
