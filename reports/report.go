@@ -169,14 +169,14 @@ type Result struct {
 // FieldFinding is what happens to a field when objects are converted from one version to another, or there and back.
 type FieldFinding struct {
 	Field   string `json:"field,omitempty"`   // such as spec.ports[*].name, with * for the keys of maps; absent for the object as a whole
-	Effect  string `json:"effect"`            // lost, changed, added, refused, invalid, differs or grows
+	Effect  string `json:"effect"`            // lost, changed, moved, added, refused, invalid, differs or grows
 	From    string `json:"from"`              // version of the objects
 	To      string `json:"to"`                // version that they are converted to
 	Lacking bool   `json:"lacking,omitempty"` // the version To has no field of that name, so the loss may be intended
 	Kept    bool   `json:"kept,omitempty"`    // other values of the field come back, or it is kept elsewhere, so the loss is not intended
 	Message string `json:"message"`           // one example
 
-	Instead    string `json:"instead,omitempty"`    // what the version To has in its place, if that is of another type, or what keeps it, such as "spec.config as a string"
+	Instead    string `json:"instead,omitempty"`    // what the version To has in its place, if that is of another type, or what keeps it, such as "spec.config as a string"; the field that the value has moved to
 	MadeUp     bool   `json:"madeUp,omitempty"`     // the content is made up, since neither a schema nor a sample says what is there
 	Annotation bool   `json:"annotation,omitempty"` // what the webhook keeps in an annotation undoes an edit of the field
 	When       string `json:"when,omitempty"`       // under which circumstances, if these are the cause rather than the field, such as "where metadata.deletionTimestamp is set"

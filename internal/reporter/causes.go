@@ -28,9 +28,11 @@ type Cause struct {
 	instead    []string // what versions have of another type, such as "v1 has spec.config as a string"
 	namesakes  []string // fields of the same name, in other places, to which the same happens, and this one
 	below      int      // fields below it that were exercised and lost, if it stands for all of them
+	moved      []string // fields whose values are in others, and these
 	undone     []string // fields whose edits an annotation undoes, if that is the cause
 	when       string   // the circumstances, if these are the cause
 	fields     []string // to which something happens then
+	mutual     bool     // the value of the other is in the first
 	kept       bool
 	shared     bool // the other versions are known to have what is lost
 	made       bool // the content is made up
@@ -67,6 +69,8 @@ func Causes(r *reports.Report) []Cause {
 				key = string(result.ID)
 			case f.Annotation:
 				key = "annotation " + string(result.ID)
+			case f.Effect == "moved":
+				key = fmt.Sprintf("moved %q %q", min(f.Field, f.Instead), max(f.Field, f.Instead))
 			}
 			c := known[key]
 			if c == nil {
@@ -128,6 +132,11 @@ func (c *Cause) add(f reports.FieldFinding, result reports.Result) {
 	if f.Meant() {
 		put(&c.Lacking, f.To)
 	}
+	if f.Effect == "moved" {
+		put(&c.moved, f.Field, f.Instead)
+		c.mutual = c.mutual || f.Field != c.field
+		return
+	}
 	if f.Instead != "" {
 		put(&c.instead, f.To+" has "+f.Instead)
 	}
@@ -166,11 +175,15 @@ func (c *Cause) rank() int {
 func (c *Cause) what() string {
 	switch {
 	case len(c.undone) > 0:
-		return "edits of " + visible.First(c.undone, 1) + " are undone by what the webhook keeps in an annotation"
+		return "edits of " + visible.First(outermost(c.undone), 1) + " are undone by what the webhook keeps in an annotation"
 	case c.when != "":
-		return visible.First(c.fields, 1) + " " + c.does() + " " + c.when
+		return visible.First(outermost(c.fields), 1) + " " + c.does() + " " + c.when
 	case c.field == "":
 		return visible.First(c.Requirements, 1)
+	case c.mutual:
+		return c.moved[0] + " and " + c.moved[1] + " change places"
+	case len(c.moved) > 0:
+		return c.moved[0] + " is moved to " + c.moved[1]
 	}
 	text := c.name() + " " + c.does()
 	if len(c.namesakes) > 0 {
@@ -244,6 +257,13 @@ func fieldsOf(w *reports.Webhook) map[versionField]bool {
 		}
 	}
 	return has
+}
+
+// outermost leaves out paths that are below others.
+func outermost(paths []string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		return slices.ContainsFunc(above(path), func(at string) bool { return slices.Contains(paths, at) })
+	})
 }
 
 // Extent says which requirements and definitions a cause concerns, as far as What does not.

@@ -80,6 +80,13 @@ func TestOneCauseIsOne(t *testing.T) {
 		f.Effect, f.When = effect, when
 		return f
 	}
+	to := func(field, into string) reports.FieldFinding {
+		f := of(field, "moved")
+		f.Instead = into
+		return f
+	}
+	kept := of("spec.b", "lost")
+	kept.Kept = true
 	made := of("spec.made", "lost")
 	made.MadeUp = true
 	text := lacking("spec.text.mode")
@@ -112,10 +119,16 @@ func TestOneCauseIsOne(t *testing.T) {
 		"items on another way":     {both, []reports.FieldFinding{back, of("spec.list", "lost")}, []string{"spec.list[*].name is changed", "spec.list is lost, though both versions have it"}},
 		"a name that begins alike": {both, []reports.FieldFinding{of("spec.list", "lost"), of("spec.lists", "lost")}, []string{"spec.list is lost, though both versions have it", "spec.lists is lost, though both versions have it"}},
 		"another effect":           {both, []reports.FieldFinding{of("spec.list", "lost"), of("spec.list[*].a", "added")}, []string{"spec.list is lost, though both versions have it", "spec.list[*].a is added"}},
-		"one annotation":           {both, []reports.FieldFinding{of("spec.a.b", "added"), undone("spec.a", "because of"), undone("spec.c", "restored from"), of("spec.ab", "lost")}, []string{"edits of spec.a and 1 more are undone by what the webhook keeps in an annotation", "spec.ab is lost, though both versions have it"}},
+		"one annotation":           {both, []reports.FieldFinding{of("spec.a.b", "added"), undone("spec.a", "because of"), undone("spec.c[*]", "because of"), undone("spec.c", "restored from"), of("spec.ab", "lost")}, []string{"edits of spec.a and 1 more are undone by what the webhook keeps in an annotation", "spec.ab is lost, though both versions have it"}},
 		"one circumstance": {both, []reports.FieldFinding{when("spec.a", "lost", "where it is so"), when("spec.list", "lost", "where it is so"), when("spec.a", "differs", "at another time"), of("spec.list", "lost")}, []string{
 			"spec.a and 1 more are lost where it is so", "spec.a differs at another time", "spec.list is lost, though both versions have it",
 		}},
+		"what is kept otherwise": {nil, []reports.FieldFinding{when("spec.a", "lost", "where it is so"), when("spec.b", "changed", "where it is so"), when("spec.a", "lost", "after an edit"), kept}, []string{
+			"spec.a and 1 more are lost or changed where it is so",
+		}},
+		"all that is so":        {nil, []reports.FieldFinding{when("spec.a", "lost", "where it is so"), when("spec.a", "lost", "after an edit")}, []string{"spec.a is lost where it is so", "spec.a is lost after an edit"}},
+		"a swap":                {nil, []reports.FieldFinding{to("spec.a", "spec.b"), to("spec.b", "spec.a"), of("spec.a", "changed"), lacking("spec.b")}, []string{"spec.a and spec.b change places"}},
+		"a move":                {nil, []reports.FieldFinding{to("spec.a", "spec.b"), to("spec.c", "spec.d")}, []string{"spec.a is moved to spec.b", "spec.c is moved to spec.d"}},
 		"what is missing":       {both, []reports.FieldFinding{when("", "refused", "without spec.a")}, []string{"the object is not converted without spec.a"}},
 		"many effects":          {both, []reports.FieldFinding{when("spec.a", "lost", "then"), when("spec.b", "changed", "then"), when("", "added", "then")}, []string{"spec.a and 2 more are wrong then"}},
 		"words of a note":       {nil, []reports.FieldFinding{{Field: "spec.a", Effect: "changed", From: "v1", To: "v2", Message: "it is made up: (made up: no), restored from an annotation"}}, []string{"spec.a is changed"}},

@@ -12,9 +12,11 @@ func combine(r *reports.Report, causes []*Cause) []*Cause {
 	fields := map[string][]*Cause{}
 	gone := map[*Cause]bool{}
 	for _, c := range causes {
-		fields[c.field] = append(fields[c.field], c)
+		for _, field := range append(slices.DeleteFunc(slices.Clone(c.moved), func(path string) bool { return path == c.field }), c.field) {
+			fields[field] = append(fields[field], c)
+		}
 		for _, other := range causes {
-			if other.restores(c) {
+			if other.restores(c) || other.conditions(c) {
 				other.take(c)
 				gone[c] = true
 				break
@@ -67,14 +69,42 @@ func (c *Cause) restores(other *Cause) bool {
 		slices.ContainsFunc(append(above(other.field), other.field), func(at string) bool { return slices.Contains(c.undone, at) })
 }
 
+// conditions reports whether the circumstances of a cause are also those of another: it is about some of the same fields, of which something is kept
+// as well, on the same ways.
+func (c *Cause) conditions(other *Cause) bool {
+	fields := other.fields
+	if other.when == "" && other.kept && len(other.undone) == 0 {
+		fields = []string{other.field}
+	}
+	return c != other && c.when != "" && len(fields) > 0 && (other.when == "" || len(fields) < len(c.fields)) && within(fields, c.fields) && c.isAboutValues() && other.isAboutValues() &&
+		slices.Equal(c.about, other.about) && within(bothWays(other.Pairs), bothWays(c.Pairs))
+}
+
+// bothWays returns pairs of versions as they are whichever is the first.
+func bothWays(pairs []string) []string {
+	both := make([]string, 0, len(pairs))
+	for _, pair := range pairs {
+		from, to, _ := strings.Cut(pair, " -> ")
+		both = append(both, min(from, to)+" "+max(from, to))
+	}
+	return both
+}
+
 // covers reports whether a cause about the same field, or about one that the field is in, explains the other cause.
 func (c *Cause) covers(other *Cause) bool {
-	within := func(list, of []string) bool {
-		return !slices.ContainsFunc(list, func(text string) bool { return !slices.Contains(of, text) })
+	if len(c.moved) > 0 {
+		return len(other.moved) == 0 && slices.Contains(c.moved, other.field) && slices.Equal(c.about, other.about) && other.isAboutValues()
 	}
-	effects := []string{"lost", "changed"}
-	return c.field != "" && len(c.undone)+len(other.undone) == 0 && c.made == other.made && within(c.effects, effects) && within(other.effects, effects) &&
+	return c.field != "" && len(c.undone)+len(other.undone) == 0 && c.made == other.made && c.isAboutValues() && other.isAboutValues() &&
 		within(other.about, c.about) && within(other.Pairs, c.Pairs) && (c.field == other.field || (len(c.Lacking) > 0) == (len(other.Lacking) > 0))
+}
+
+// isAboutValues reports whether it is about values that are lost or changed.
+func (c *Cause) isAboutValues() bool { return within(c.effects, []string{"lost", "changed"}) }
+
+// within reports whether a list has all texts of another.
+func within(list, of []string) bool {
+	return !slices.ContainsFunc(list, func(text string) bool { return !slices.Contains(of, text) })
 }
 
 // above returns the paths that a path is below, the topmost first.

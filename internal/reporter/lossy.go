@@ -65,7 +65,7 @@ func notMeant(r *reports.Report) map[[2]string]bool {
 				if !f.Meant() {
 					fields[[2]string{result.Subject, f.Field}] = true
 				}
-			case "changed", "differs", "added":
+			case "changed", "moved", "differs", "added":
 				for _, at := range append(above(f.Field), f.Field) {
 					fields[[2]string{result.Subject, at}] = true
 				}

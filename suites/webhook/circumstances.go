@@ -108,6 +108,9 @@ func (p *prober) circumstances(ctx context.Context, what property, places []foun
 		}
 		if i == 0 || isKnown {
 			places[i].when = "where " + strings.Join(words, " and ")
+			for _, t := range takes {
+				places[i].takes = append(places[i].takes, t.field)
+			}
 		}
 	}
 }

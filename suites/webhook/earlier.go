@@ -157,7 +157,7 @@ func (p *prober) earlierKept(ctx SpecContext) {
 		var findings []finding
 		add := func(i int, way string, l corpus.Loss, x exchange) {
 			one := p.earlier(ctx, pair.From).stale[content(of[i])]
-			message := fmt.Sprintf("%s%s (%s)", l, p.lacks(pair, l.Path), one)
+			message := fmt.Sprintf("%s%s (%s)", l, p.lacks(pair, l), one)
 			f := finding{places[i], way, p.schemaOf(pair.From).Place(l.Path), message, partOf(l), x, p.effectBy(pair, l)}
 			if !usual[f.place()] {
 				findings = append(findings, f)

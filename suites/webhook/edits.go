@@ -152,9 +152,12 @@ func (p *prober) undone(ctx context.Context, pair corpus.Pair, objects []*unstru
 			if usual[f.place()] || !p.losesAlone(ctx, other, e.object, &f) {
 				continue // it is lost without any change too, or because of the others in the request
 			}
-			if bare := f; l.Before == false && p.losesAlone(ctx, other, withoutNotes(e.object, objects[e.origin]), &bare) {
+			bare := f
+			always := p.losesAlone(ctx, other, withoutNotes(e.object, objects[e.origin]), &bare)
+			if always && l.Before == false {
 				continue // no annotation is why, and webhook.conversion.zero-values says so
 			}
+			f.effect.noted = !always && bare.x.body != nil && bare.x.judgement.Rejected() == nil
 			f.trip = fmt.Sprintf("%s, changed there -> %s -> %s", pair, pair.From, pair.To)
 			findings = append(findings, f)
 		}
@@ -236,7 +239,7 @@ func (p *prober) returned(ctx context.Context, pair corpus.Pair, objects []*unst
 		}
 		message := corpus.Loss{Path: e.path, After: value, Added: true}.String()
 		way := fmt.Sprintf("%s, removed there -> %s -> %s", pair, pair.From, pair.To)
-		findings = append(findings, finding{e.origin, way, p.schemaOf(other.From).Place(e.path), message, none, *x, effect{sort: added}})
+		findings = append(findings, finding{e.origin, way, p.schemaOf(other.From).Place(e.path), message, none, *x, effect{sort: added, noted: true}})
 	}
 	return findings
 }

@@ -55,6 +55,7 @@ func (p *prober) evidence(ctx context.Context, what property, all []found) evide
 			e.named = slices.Insert(slices.Delete(e.named, i, i+1), 0, example)
 			e.named, e.beside = p.confirmed(ctx, what, e.named, all)
 			p.circumstances(ctx, what, e.named)
+			p.explain(ctx, what, e.named)
 			return e
 		}
 		if i == 0 {

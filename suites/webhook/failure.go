@@ -179,8 +179,8 @@ func (p *prober) refusedObject(r refusal, every bool) found {
 		about = "without any field of its own"
 	}
 	if r.needs != "" {
-		when = "without " + path
-		about = when + ", and succeeded with it"
+		when = "without " + p.schemaOf(r.version).Pattern(path)
+		about = "without " + path + ", and succeeded with it"
 	}
 	message := fmt.Sprintf("conversion failed for an object that the schema allows, %s: %s", about, r.x.judgement.Rejected())
 	part := none

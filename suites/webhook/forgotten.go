@@ -37,7 +37,8 @@ func (p *prober) forgotten(ctx context.Context, pair corpus.Pair, objects []*uns
 			x := after.x
 			x.before = &read[e.origin].there.x
 			way := fmt.Sprintf("%s, changed there -> %s", pair, pair.From)
-			findings = append(findings, finding{e.origin, way, place, message, none, x, effect{sort: "lost", kept: true}})
+			when := fmt.Sprintf("after %s was changed at %s", p.schemaOf(pair.To).Pattern(e.path), pair.To)
+			findings = append(findings, finding{e.origin, way, place, message, none, x, effect{sort: "lost", kept: true, when: when}})
 		}
 	}
 	return findings

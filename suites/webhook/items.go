@@ -85,7 +85,7 @@ func (p *prober) astray(ctx context.Context, pair corpus.Pair, objects []*unstru
 			message := fmt.Sprintf("%s, which another item had, after %s was removed at %s", a, e.path, pair.To)
 			alone.x.before = &read[e.origin].there.x
 			way := fmt.Sprintf("%s, removed there -> %s", pair, pair.From)
-			findings = append(findings, finding{e.origin, way, place, message, none, alone.x, effect{sort: "changed"}})
+			findings = append(findings, finding{e.origin, way, place, message, none, alone.x, effect{sort: "changed", noted: true}})
 		}
 	}
 	return findings

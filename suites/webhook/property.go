@@ -55,6 +55,8 @@ type effect struct {
 	noted bool   // an annotation undoes an edit of the field
 	where string // what reports name in place of the path, if that names several
 	at    string // the path itself, if it is one in the object that was checked
+	into  string // the place in which the value comes back, if it has moved
+	when  string // after which edit, if it takes one of something else
 }
 
 // The kinds of effects besides those of corpus.
@@ -64,6 +66,7 @@ const (
 	invalid = "invalid"
 	differs = "differs"
 	grows   = "grows"
+	moved   = "moved"
 )
 
 // effectOf returns the effect that a loss at a version is.
@@ -74,6 +77,9 @@ func (p *prober) effectOf(version string, l corpus.Loss) effect {
 // effectBy is the same for a loss on the way through the second version of a pair.
 func (p *prober) effectBy(pair corpus.Pair, l corpus.Loss) effect {
 	e := p.effectOf(pair.From, l)
+	if p.intoDefault(pair, l) {
+		e.sort = "changed"
+	}
 	if schema := p.schemaOf(pair.To); schema != nil && e.sort == "lost" {
 		e.lacks = schema.Lacks(l.Path)
 	}
@@ -100,8 +106,9 @@ type found struct {
 
 	pair    corpus.Pair
 	subject *unstructured.Unstructured
-	madeUp  bool   // the finding is in content that was made up
-	when    string // under which circumstances it shows, if it takes any
+	madeUp  bool     // the finding is in content that was made up
+	when    string   // under which circumstances it shows, if it takes any
+	takes   []string // the fields of metadata that these are about
 
 	// again looks for it in another object, if the property does not.
 	again func(ctx context.Context, object *unstructured.Unstructured) (found, bool)
@@ -109,7 +116,7 @@ type found struct {
 
 // newFound returns a finding with its object, and marks it if it is in content that was made up.
 func (p *prober) newFound(f finding, pair corpus.Pair, subject *unstructured.Unstructured) found {
-	one := found{finding: f, pair: pair, subject: subject}
+	one := found{finding: f, pair: pair, subject: subject, when: f.effect.when}
 	if one.madeUp = p.isMadeUp(one); one.madeUp {
 		one.message += corpus.MadeUpNote
 	}
@@ -242,8 +249,11 @@ func (p *prober) reported(ctx context.Context, what property, all []found) []rep
 			findings = append(findings, r)
 			continue
 		}
-		if f.effect.sort == "lost" {
+		switch f.effect.sort {
+		case "lost":
 			r.Instead = p.schemaOf(pair.To).Instead(schema, f.path)
+		case moved:
+			r.Instead = schema.Pattern(f.effect.into)
 		}
 		if r.Meant() {
 			if at := p.keptElsewhere(ctx, f, &asked); at != "" {
@@ -294,7 +304,7 @@ func (e evidence) summary() string {
 	case e.together:
 		shown = append(shown, "no object shows it when it is asked for alone: it takes other objects, requests before, or time, see request.json")
 	default:
-		shown = append(shown, "object: "+brief(all[0].subject, all[0].when))
+		shown = append(shown, "object: "+brief(all[0].subject, all[0].takes))
 	}
 	return strings.Join(shown, "\n")
 }
@@ -321,8 +331,8 @@ func (f found) line() string {
 	return f.finding.line()
 }
 
-// brief is an object in one line, of whose metadata it has labels and annotations, and what the circumstances name.
-func brief(object *unstructured.Unstructured, when string) string {
+// brief is an object in one line, of whose metadata it has labels and annotations, and the fields that matter.
+func brief(object *unstructured.Unstructured, matters []string) string {
 	const most = 300
 	fields := map[string]any{}
 	for name, value := range object.Object {
@@ -338,7 +348,7 @@ func brief(object *unstructured.Unstructured, when string) string {
 	}
 	all, _, _ := unstructured.NestedMap(object.Object, "metadata")
 	for field, value := range all {
-		if strings.Contains(when, "metadata."+field+" ") {
+		if slices.Contains(matters, field) {
 			metadata[field] = value
 		}
 	}

@@ -96,7 +96,7 @@ func (p *prober) keptOf(objects func(ctx context.Context, version string) []*uns
 			case p.oneWay(pair) && t.there.object != nil:
 				p.came++
 				for _, l := range forth(ctx, i, t) {
-					if f := (finding{i, pair.String(), p.schemaOf(pair.From).Place(l.Path), l.String() + p.lacks(pair, l.Path), partOf(l), t.there.x, p.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
+					if f := (finding{i, pair.String(), p.schemaOf(pair.From).Place(l.Path), l.String() + p.lacks(pair, l), partOf(l), t.there.x, p.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
 						findings = append(findings, f)
 					}
 				}
@@ -112,7 +112,7 @@ func (p *prober) keptOf(objects func(ctx context.Context, version string) []*uns
 			default:
 				p.came++
 				for _, l := range p.lost(pair, objects[i].Object, t.back.object) {
-					if f := (finding{i, way, p.schemaOf(pair.From).Place(l.Path), l.String() + p.lacks(pair, l.Path), partOf(l), t.back.x, p.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
+					if f := (finding{i, way, p.schemaOf(pair.From).Place(l.Path), l.String() + p.lacks(pair, l), partOf(l), t.back.x, p.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
 						findings = append(findings, f)
 					}
 				}
@@ -145,16 +145,27 @@ func (p *prober) isStored(version string) bool {
 }
 
 // lacks says that the second version of a pair has no field for a loss, which may be meant then, or has one of another type; empty if it has
-// the same.
-func (p *prober) lacks(pair corpus.Pair, path string) string {
+// the same. Then it says of what the webhook writes in place of another value whether that is the default.
+func (p *prober) lacks(pair corpus.Pair, l corpus.Loss) string {
 	schema := p.schemaOf(pair.To)
-	if instead := schema.Instead(p.schemaOf(pair.From), path); instead != "" {
+	if instead := schema.Instead(p.schemaOf(pair.From), l.Path); instead != "" {
 		return fmt.Sprintf(" (%s has %s)", pair.To, instead)
 	}
-	if schema == nil || schema.Has(path) {
+	switch {
+	case schema == nil:
 		return ""
+	case !schema.Has(l.Path):
+		return fmt.Sprintf(" (%s has no field of that name)", pair.To)
+	case p.intoDefault(pair, l):
+		return ", the default at " + pair.From
 	}
-	return fmt.Sprintf(" (%s has no field of that name)", pair.To)
+	return ""
+}
+
+// intoDefault reports whether a webhook writes the default in place of another value. Where the other version has no field for that, it is lost.
+func (p *prober) intoDefault(pair corpus.Pair, l corpus.Loss) bool {
+	schema := p.schemaOf(pair.To)
+	return l.After != nil && schema != nil && schema.Has(l.Path) && p.schemaOf(pair.From).Effect(l) == "lost"
 }
 
 // declared reports whether the user said that a conversion loses what is at a path.

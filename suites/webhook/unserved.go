@@ -127,8 +127,8 @@ func (p *prober) convertedOrClosed() property {
 }
 
 const (
-	// mostAsked is how many objects are asked for whether a place is lost on the way there, whichever it is.
-	mostAsked = 3
+	// mostTried is how many objects are asked for whether a place is lost on the way there, whichever it is.
+	mostTried = 3
 
 	// mostProbed is how many places of an object are tried without a hint, if the webhook has no way back.
 	mostProbed = 200
@@ -141,7 +141,7 @@ func (p *prober) forthOnly(pair corpus.Pair, objects []*unstructured.Unstructure
 	lost, denied := map[string]int{}, map[string]int{}
 	isLost := func(ctx context.Context, i int, t trip, l corpus.Loss) bool {
 		place := fieldpath.Generalize(l.Path)
-		if len(objects) > 1 && max(lost[place], denied[place]) == mostAsked {
+		if len(objects) > 1 && max(lost[place], denied[place]) == mostTried {
 			return false // that one object loses its value says nothing about the values of others
 		}
 		is := p.isLostThere(ctx, pair, objects[i], t.there.object, l, objects)

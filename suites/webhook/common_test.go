@@ -1,0 +1,172 @@
+package webhook
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// assorted is a definition with items, a switch, and texts, one of which has a default.
+var assorted = numbers(`{spec: {type: object, properties: {
+  paused: {type: boolean}, first: {type: string}, second: {type: string}, third: {type: string}, mode: {type: string, enum: [Slow, Fast], default: Slow},
+  items: {type: array, items: {type: object, required: [name], properties: {name: {type: string}, note: {type: string}, port: {type: integer}}}},
+  named: {type: object, additionalProperties: {type: object, properties: {note: {type: string}, port: {type: integer}}}}}}}`)
+
+// TestOneDefect has webhooks with a defect that shows in several places. What they take, or where their values are, is said of all.
+func TestOneDefect(t *testing.T) {
+	t.Parallel()
+	type finding struct{ Effect, When, Instead string }
+	for name, test := range map[string]struct {
+		change func(spec map[string]any)
+		want   []finding
+	}{
+		"other items": {func(spec map[string]any) {
+			items, _ := spec["items"].([]any)
+			for _, item := range items {
+				if fields, is := item.(map[string]any); is && len(items) > 1 {
+					delete(fields, "note")
+				}
+			}
+		}, []finding{{"lost", "where spec.items has several items", ""}}},
+		"other entries": {func(spec map[string]any) {
+			entries, _ := spec["named"].(map[string]any)
+			for _, entry := range entries {
+				if fields, is := entry.(map[string]any); is && len(entries) > 1 {
+					delete(fields, "note")
+				}
+			}
+		}, []finding{{"lost", "where spec.named has several items", ""}}},
+		"any item": {func(spec map[string]any) {
+			items, _ := spec["items"].([]any)
+			for _, item := range items {
+				if fields, is := item.(map[string]any); is {
+					delete(fields, "note")
+				}
+			}
+		}, []finding{{"lost", "", ""}}},
+		"a switch": {func(spec map[string]any) {
+			if spec["paused"] == true {
+				maps.DeleteFunc(spec, func(field string, _ any) bool {
+					return field != "paused" && field != "mode" && field != "items" && field != "named"
+				})
+			}
+		}, []finding{{"lost", "where spec.paused is true", ""}}},
+		"a switch of one field": {func(spec map[string]any) {
+			if spec["paused"] == true {
+				delete(spec, "first")
+			}
+		}, []finding{{"lost", "", ""}}},
+		"two fields change places": {func(spec map[string]any) {
+			first, second := spec["first"], spec["second"]
+			delete(spec, "first")
+			delete(spec, "second")
+			if first != nil {
+				spec["second"] = first
+			}
+			if second != nil {
+				spec["first"] = second
+			}
+		}, []finding{{"moved", "", "spec.first"}, {"moved", "", "spec.second"}}},
+		"the default of a field that is there": {func(spec map[string]any) {
+			if spec["mode"] == "Fast" {
+				spec["mode"] = "Slow"
+			}
+		}, []finding{{"changed", "", ""}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			subject := served{handler: stranger{converts: func(_, to string, object map[string]any) string {
+				if spec := specOf(object); spec != nil && to == "v2" {
+					test.change(spec)
+				}
+				return ""
+			}}}.of(t, assorted)
+			subject.Objects = 60
+			for _, r := range selected(t, subject, 1, requirement.WebhookConversionRoundTrip) {
+				var got []finding
+				for _, f := range r.Findings {
+					if one := (finding{f.Effect, f.When, f.Instead}); !slices.Contains(got, one) {
+						got = append(got, one)
+					}
+				}
+				slices.SortFunc(got, func(a, b finding) int { return strings.Compare(a.Instead, b.Instead) })
+				if r.Verdict != requirement.Failed || !slices.Equal(got, test.want) {
+					t.Errorf("%s is %s with %q, want %q: %s", r.Requirement, r.Verdict, got, test.want, r.Reason)
+				}
+				if said := strings.Contains(r.Reason, `got "Slow", the default at v1`); said != (test.want[0].Effect == "changed") {
+					t.Errorf("that it is the default is said: %t: %s", said, r.Reason)
+				}
+			}
+		})
+	}
+}
+
+// TestOneBreakdown has a webhook break down over an object of either of two versions that lacks a field, which has another name at each. It is one
+// cause, also on the way back from a third version, where nobody sees the field.
+func TestOneBreakdown(t *testing.T) {
+	t.Parallel()
+	schema := func(of string) string {
+		return `{openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {` + of + `}}}}}`
+	}
+	definition := strings.Replace(numbers(`{spec: {type: object, properties: {deep: {type: object, properties: {level: {type: integer}, name: {type: string}}}}}}`),
+		"  - {name: v2, served: true, storage: false, schema: *schema}",
+		"  - {name: v2, served: true, storage: false, schema: "+schema("low: {type: object, properties: {grade: {type: integer}, name: {type: string}}}")+"}\n"+
+			"  - {name: v3, served: true, storage: false, schema: "+schema("deep: {type: object, properties: {level: {type: integer}, name: {type: string}}}")+"}", 1)
+	subject := served{handler: stranger{converts: func(from, to string, object map[string]any) string {
+		spec := specOf(object)
+		if spec == nil {
+			return ""
+		}
+		rename := func(field, other, inner, otherInner string) {
+			deep, is := spec[field].(map[string]any)
+			if !is {
+				return
+			}
+			delete(spec, field)
+			spec[other] = deep
+			if level, has := deep[inner]; has {
+				delete(deep, inner)
+				deep[otherInner] = level
+			}
+		}
+		if from == "v2" {
+			rename("low", "deep", "grade", "level")
+		}
+		if deep, is := spec["deep"].(map[string]any); is && to == "v3" {
+			if _, has := deep["level"]; !has {
+				panic("there is no level")
+			}
+		}
+		if to == "v2" {
+			rename("deep", "low", "level", "grade")
+		}
+		return ""
+	}}}.of(t, definition)
+	subject.Objects = 12
+	whens, findings := map[string]bool{}, 0
+	for _, r := range selected(t, subject, 1, requirement.WebhookFailureAvoided, requirement.WebhookConversionRoundTrip) {
+		for _, f := range r.Findings {
+			whens[f.When] = true
+			findings++
+		}
+	}
+	if len(whens) != 1 || findings < 2 || whens[""] {
+		t.Errorf("%d findings have the causes %v, want one", findings, slices.Sorted(maps.Keys(whens)))
+	}
+}
+
+// TestUndoneByAnnotation has a webhook bring back from an annotation what was removed, and says so.
+func TestUndoneByAnnotation(t *testing.T) {
+	t.Parallel()
+	subject := served{handler: stranger{converts: func(_, to string, object map[string]any) string { stale(to, object, false); return "" }}}.of(t, lacking(t, shops))
+	subject.Objects = 12
+	for _, r := range selected(t, subject, 1, requirement.WebhookConversionEdits) {
+		if r.Verdict != requirement.Failed || slices.ContainsFunc(r.Findings, func(f reports.FieldFinding) bool { return !f.Annotation }) {
+			t.Errorf("%s is %s with %v: %s", r.Requirement, r.Verdict, r.Findings, r.Reason)
+		}
+	}
+}
