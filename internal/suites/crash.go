@@ -55,13 +55,16 @@ func (s *Subject) Ask(ctx context.Context, send func(context.Context) contract.R
 	}
 }
 
-// Gone says why the webhook under test runs no more, if that is known.
+// Gone says why the webhook under test runs no more, or hangs, if that is known.
 func (s *Subject) Gone() error {
-	if s.Alive == nil {
-		return nil
+	if s.hung != nil || s.Alive == nil {
+		return s.hung
 	}
 	return s.Alive()
 }
+
+// Hangs notes that the webhook under test answers nothing any more. Each request would take as long as API servers wait.
+func (s *Subject) Hangs(why error) { s.hung = why }
 
 // EndedError is that a program ended over a request. It runs again.
 type EndedError struct{ error }

@@ -127,6 +127,7 @@ type Subject struct {
 	Revive func(ctx context.Context, since time.Time) (before bool, ended error)
 
 	fatal map[string]contract.Response // see Fatal
+	hung  error                        // see Hangs
 	spent spent
 }
 

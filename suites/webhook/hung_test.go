@@ -49,6 +49,9 @@ func TestHung(t *testing.T) {
 	if failed != 1 || passedOver == 0 {
 		t.Errorf("%d fail, and %d are passed over, want 1 and some", failed, passedOver)
 	}
+	if gone := subject.Gone(); gone == nil || !strings.Contains(gone.Error(), " fails: it hangs: ") {
+		t.Errorf("other chapters see %v", gone)
+	}
 	if n := asked.Load(); n > 4 {
 		t.Errorf("it was asked %d times while it hung", n)
 	}

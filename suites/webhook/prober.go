@@ -193,6 +193,7 @@ func (p *prober) reach(ctx context.Context, x *exchange, send func(context.Conte
 				x.before = &p.last
 				err = fmt.Errorf("%w; the last request that it answered is in request-before.json, and got %s", err, answered(&p.last))
 			}
+			p.env.Subject.Hangs(fmt.Errorf("%s fails: %w", running(), err))
 			p.broken(x, err)
 		}
 	case x.response.Err == nil:
@@ -212,14 +213,19 @@ func (p *prober) reach(ctx context.Context, x *exchange, send func(context.Conte
 // broken fails the spec because of a webhook that does not answer any more. No other spec asks it again.
 func (p *prober) broken(x *exchange, err error) {
 	GinkgoHelper()
-	running, _ := suites.LabelledBy(CurrentSpecReport().LeafNodeLabels)
-	p.ended = fmt.Errorf("%s fails: %w", running, err)
+	p.ended = fmt.Errorf("%s fails: %w", running(), err)
 	p.attach(*x)
 	over := ""
 	if objects := p.sent(x); len(objects) > 0 {
 		over = " when it was asked to convert " + p.named(objects)
 	}
 	Fail(fmt.Sprintf("expected it to answer%s, but %v", over, err))
+}
+
+// running is the requirement that the running spec checks.
+func running() requirement.ID {
+	id, _ := suites.LabelledBy(CurrentSpecReport().LeafNodeLabels)
+	return id
 }
 
 // hung reports whether a webhook that did not answer in time does not answer what it converted before either, and returns what came of that: then
