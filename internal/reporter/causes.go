@@ -28,6 +28,9 @@ type Cause struct {
 	instead    []string // what versions have of another type, such as "v1 has spec.config as a string"
 	namesakes  []string // fields of the same name, in other places, to which the same happens, and this one
 	below      int      // fields below it that were exercised and lost, if it stands for all of them
+	home       string   // the field of the stored version that shows it
+	from       []string // versions of the objects
+	also       []string // what else it is about, at other versions
 	moved      []string // fields whose values are in others, and these
 	undone     []string // fields whose edits an annotation undoes, if that is the cause
 	when       string   // the circumstances, if these are the cause
@@ -91,7 +94,7 @@ func Causes(r *reports.Report) []Cause {
 			}
 		}
 	}
-	causes = namesakes(combine(r, causes))
+	causes = namesakes(renamed(combine(r, causes)))
 	slices.SortStableFunc(causes, func(a, b *Cause) int {
 		return cmp.Or(a.rank()-b.rank(), len(b.Requirements)-len(a.Requirements), len(b.Subjects)-len(a.Subjects))
 	})
@@ -120,6 +123,10 @@ func (c *Cause) add(f reports.FieldFinding, result reports.Result) {
 	}
 	if !slices.Contains(c.about, result.Subject) {
 		c.about = append(c.about, result.Subject)
+	}
+	put(&c.from, f.From)
+	if c.home == "" {
+		c.home = f.Home
 	}
 	if f.Field != "" || f.When != "" {
 		put(&c.effects, f.Effect)
@@ -189,6 +196,9 @@ func (c *Cause) what() string {
 	if len(c.namesakes) > 0 {
 		text += " " + c.inFields()
 	}
+	if len(c.also) > 0 {
+		text += ", and so is " + listed(c.also)
+	}
 	if c.below > 0 {
 		text += fmt.Sprintf(" with all of the %d fields below it that were exercised", c.below)
 	}
@@ -214,7 +224,7 @@ func (c *Cause) what() string {
 // does says what happens to the field, or to several.
 func (c *Cause) does() string {
 	be, verbs := "is ", map[string]string{"differs": "differs", "grows": "grows"}
-	if len(c.fields) > 1 {
+	if len(outermost(c.fields)) > 1 {
 		be, verbs = "are ", map[string]string{"differs": "differ", "grows": "grow"}
 	}
 	if c.when != "" && slices.Equal(c.effects, []string{"refused"}) {

@@ -38,7 +38,7 @@ func namesakes(causes []*Cause) []*Cause {
 
 // alike is what causes have in common that may differ in where a field is; empty for those that are not about one field.
 func (c *Cause) alike() string {
-	if c.field == "" || c.below > 0 || len(c.undone)+len(c.instead)+len(c.moved) > 0 || len(c.effects) == 0 {
+	if c.field == "" || c.below > 0 || len(c.undone)+len(c.instead)+len(c.moved)+len(c.also) > 0 || len(c.effects) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%s %q %q %q %t %t", lastOf(c.field), c.effects, c.Lacking, c.Pairs, c.kept, c.made)

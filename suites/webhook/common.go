@@ -10,6 +10,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // fewSharing is how many fields have one cause if they take the same in another one.
@@ -30,6 +31,7 @@ func (p *prober) explain(ctx context.Context, what property, places []found) {
 	q.moves(ctx, places)
 	q.several(ctx, places)
 	q.beside(ctx, places)
+	q.homes(ctx, places)
 }
 
 // afterEdits says of places that show after different edits that it may be any.
@@ -222,6 +224,28 @@ func (q *inquiry) beside(ctx context.Context, places []found) {
 			places[i].when = fmt.Sprintf("where %s is %s", q.p.schemaOf(first.pair.From).Pattern(at), inShort(value))
 		}
 		return
+	}
+}
+
+// homes finds out which fields of the stored version show what is lost or changed at others, where the field has another name.
+func (q *inquiry) homes(ctx context.Context, places []found) {
+	d := q.p.env.Subject.Corpus.Definition
+	if d == nil {
+		return
+	}
+	stored := kube.StorageVersion(d.CRD)
+	for i, f := range places {
+		isValue := f.effect.sort == "lost" && (f.effect.lacks == "" || f.effect.kept) || f.effect.sort == "changed"
+		way := corpus.Pair{From: f.pair.From, To: stored}
+		switch {
+		case !q.isOpen(f) || !isValue || !q.mayAsk(ctx):
+		case f.pair.From == stored:
+			places[i].home = q.p.schemaOf(stored).Pattern(f.path)
+		case q.p.isOpen(ctx, way):
+			if at := q.p.shown(ctx, way, f.subject, f.effect.at); len(at) > 0 {
+				places[i].home = q.p.schemaOf(stored).Pattern(fieldpath.Around(at...))
+			}
+		}
 	}
 }
 

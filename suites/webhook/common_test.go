@@ -159,6 +159,36 @@ func TestOneBreakdown(t *testing.T) {
 	}
 }
 
+// TestHomes has a webhook lose the same at two versions, where it has other names. It is said under which name the stored version has it.
+func TestHomes(t *testing.T) {
+	t.Parallel()
+	definition := strings.Replace(numbers(`{spec: {type: object, properties: {text: {type: string}, count: {type: integer}}}}`), "schema: *schema}",
+		`schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {words: {type: string}, count: {type: integer}}}}}}}`, 1)
+	subject := served{handler: stranger{converts: func(_, to string, object map[string]any) string {
+		if spec := specOf(object); spec != nil {
+			from, into := "text", "words"
+			if to == "v1" {
+				from, into = into, from
+			}
+			if text, is := spec[from].(string); is {
+				delete(spec, from)
+				spec[into] = strings.TrimSpace(text)
+			}
+		}
+		return ""
+	}}}.of(t, definition)
+	subject.Objects = 12
+	fields := map[string]string{}
+	for _, r := range selected(t, subject, 1, requirement.WebhookConversionStrings) {
+		for _, f := range r.Findings {
+			fields[f.From+" "+f.Field] = f.Home
+		}
+	}
+	if want := map[string]string{"v1 spec.text": "spec.text", "v2 spec.words": "spec.text"}; !maps.Equal(fields, want) {
+		t.Errorf("the fields are at %v, want %v", fields, want)
+	}
+}
+
 // TestUndoneByAnnotation has a webhook bring back from an annotation what was removed, and says so.
 func TestUndoneByAnnotation(t *testing.T) {
 	t.Parallel()

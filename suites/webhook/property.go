@@ -109,6 +109,7 @@ type found struct {
 	madeUp  bool     // the finding is in content that was made up
 	when    string   // under which circumstances it shows, if it takes any
 	takes   []string // the fields of metadata that these are about
+	home    string   // the field that shows what is lost or changed at the stored version
 
 	// again looks for it in another object, if the property does not.
 	again func(ctx context.Context, object *unstructured.Unstructured) (found, bool)
@@ -241,7 +242,7 @@ func (p *prober) reported(ctx context.Context, what property, all []found) []rep
 			pair = reverse(pair)
 		}
 		schema := p.schemaOf(pair.From)
-		r := reports.FieldFinding{Field: schema.Pattern(cmp.Or(f.effect.where, f.path)), Effect: f.effect.sort, From: pair.From, To: pair.To, Lacking: f.effect.lacks != "", Kept: f.effect.kept, Message: f.finding.line(), MadeUp: f.madeUp, Annotation: f.effect.noted, When: f.when}
+		r := reports.FieldFinding{Field: schema.Pattern(cmp.Or(f.effect.where, f.path)), Effect: f.effect.sort, From: pair.From, To: pair.To, Lacking: f.effect.lacks != "", Kept: f.effect.kept, Message: f.finding.line(), MadeUp: f.madeUp, Annotation: f.effect.noted, When: f.when, Home: f.home}
 		if f.when != "" {
 			if f.effect.sort == refused {
 				r.Field = "" // none that it has is to blame

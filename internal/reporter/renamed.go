@@ -1,0 +1,38 @@
+package reporter
+
+import (
+	"slices"
+	"strings"
+)
+
+// renamed makes one cause of those about fields of different versions that hold the same.
+func renamed(causes []*Cause) []*Cause {
+	var all []*Cause
+	for _, c := range causes {
+		at := slices.IndexFunc(all, func(other *Cause) bool { return other.holds(c) })
+		if at < 0 {
+			all = append(all, c)
+			continue
+		}
+		all[at].take(c)
+		put(&all[at].from, c.from...)
+		for _, version := range c.from {
+			put(&all[at].also, c.field+" at "+version)
+		}
+	}
+	return all
+}
+
+// holds reports whether the field of another cause is what this one's field is at other versions: at the stored version both are in one place, or
+// one of them is in that of the other.
+func (c *Cause) holds(other *Cause) bool {
+	isApart := !slices.ContainsFunc(c.from, func(version string) bool { return slices.Contains(other.from, version) })
+	within := func(place, of string) bool { return strings.Contains(of, ".") && slices.Contains(above(place), of) } // all is in spec
+	isOne := c.home == other.home || within(c.home, other.home) || within(other.home, c.home)
+	return c.isField() && other.isField() && isApart && isOne && c.field != other.field && c.kept == other.kept && slices.Equal(c.about, other.about)
+}
+
+// isField reports whether it is about a field that is lost or changed in every object, though the other version could keep it.
+func (c *Cause) isField() bool {
+	return c.home != "" && c.when == "" && !c.made && c.below == 0 && len(c.undone) == 0 && c.isAboutValues()
+}

@@ -1,0 +1,40 @@
+package reporter
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// TestRenamed has fields of several versions that are one at the stored version, and one cause for these.
+func TestRenamed(t *testing.T) {
+	t.Parallel()
+	of := func(field, version, home string) reports.FieldFinding {
+		return reports.FieldFinding{Field: field, Effect: "changed", From: version, To: "v4", Home: home, Message: "it is so"}
+	}
+	meant := of("spec.c", "v3", "spec.a")
+	meant.When = "where it is so"
+	for name, test := range map[string]struct {
+		findings []reports.FieldFinding
+		want     []string
+	}{
+		"three names":               {[]reports.FieldFinding{of("spec.a.b", "v1", "spec.a.b"), of("spec.c[*]", "v2", "spec.a.b.c"), of("spec.d", "v3", "spec.a.b")}, []string{"spec.a.b is changed, and so is spec.c[*] at v2 and spec.d at v3"}},
+		"two fields of a version":   {[]reports.FieldFinding{of("spec.a", "v1", "spec.a"), of("spec.b", "v1", "spec.b"), of("spec.c", "v2", "spec")}, []string{"spec.a is changed", "spec.b is changed", "spec.c is changed"}},
+		"two names at one version":  {[]reports.FieldFinding{of("spec.a", "v1", "spec.a"), of("spec.b", "v1", "spec.a")}, []string{"spec.a is changed", "spec.b is changed"}},
+		"other circumstances":       {[]reports.FieldFinding{of("spec.a", "v1", "spec.a"), meant}, []string{"spec.a is changed", "spec.c is changed where it is so"}},
+		"nothing known of the home": {[]reports.FieldFinding{of("spec.a", "v1", ""), of("spec.b", "v2", "")}, []string{"spec.a is changed", "spec.b is changed"}},
+	} {
+		r := &reports.Report{Results: []reports.Result{{Requirement: requirement.Requirement{ID: "area.trip.back"}, Verdict: requirement.Failed, Findings: test.findings}}}
+		Conclude(r)
+		var got []string
+		for _, c := range Causes(r) {
+			got = append(got, c.What)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
