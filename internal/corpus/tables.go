@@ -131,6 +131,7 @@ func knownParts() map[string][]map[string]any {
 			{"key": "app", "operator": "In", "values": values("web", "api")},
 			{"key": "tier", "operator": "NotIn", "values": values("cache", "batch")},
 			{"key": "example.com/pinned", "operator": "Exists"},
+			{"key": "example.com/retired", "operator": "DoesNotExist"},
 		},
 		"effect key operator value": {
 			{"key": "example.com/maintenance", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": int64(300)},

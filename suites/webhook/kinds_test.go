@@ -343,6 +343,11 @@ func kindsOfBugs() map[string]func(from, to string, object map[string]any) {
 				fields["values"] = values[:1]
 			}
 		})),
+		"DoesNotExist becomes Exists": forth(parts(func(fields map[string]any) {
+			if fields["operator"] == "DoesNotExist" {
+				fields["operator"] = "Exists"
+			}
+		})),
 		"a toleration of Exists becomes Equal": forth(parts(func(fields map[string]any) {
 			if _, has := fields["effect"]; has && fields["operator"] == "Exists" {
 				fields["operator"] = "Equal"
