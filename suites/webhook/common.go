@@ -13,6 +13,9 @@ import (
 	"github.com/crdconform/crdconform/internal/kube"
 )
 
+// mostAsked is how many requests an inquiry may take.
+const mostAsked = 400
+
 // fewSharing is how many fields have one cause if they take the same in another one.
 const fewSharing = 3
 
@@ -28,9 +31,9 @@ func (p *prober) explain(ctx context.Context, what property, places []found) {
 	afterEdits(places)
 	q := &inquiry{p: p, what: what, calls: p.calls, ends: p.env.Subject.Ends()}
 	q.breakdowns(ctx, places)
-	q.moves(ctx, places)
 	q.several(ctx, places)
 	q.beside(ctx, places)
+	q.moves(ctx, places)
 	q.homes(ctx, places)
 }
 
@@ -49,7 +52,7 @@ func afterEdits(places []found) {
 
 // mayAsk reports whether more may be asked for.
 func (q *inquiry) mayAsk(ctx context.Context) bool {
-	return q.p.calls-q.calls < mostConfirming && q.p.env.Subject.Ends()-q.ends < mostFatal && q.p.silent == nil && !q.p.isLateHere() && !q.p.spent() && ctx.Err() == nil
+	return q.p.calls-q.calls < mostAsked && q.p.env.Subject.Ends()-q.ends < mostFatal && q.p.silent == nil && !q.p.isLateHere() && !q.p.spent() && ctx.Err() == nil
 }
 
 // isOpen reports whether a finding is about a part of the object that it was found in, and nothing explains it.
@@ -59,6 +62,11 @@ func (q *inquiry) isOpen(f found) bool {
 	}
 	_, has := corpus.Value(f.subject.Object, f.effect.at)
 	return has
+}
+
+// isUnmeant reports whether a value is lost or changed that the other version has room for.
+func (f found) isUnmeant() bool {
+	return f.effect.sort == "lost" && (f.effect.lacks == "" || f.effect.kept) || f.effect.sort == "changed"
 }
 
 // takes reports whether a finding is gone for an object without something, and still there for its own, which tells that from one that comes and
@@ -108,7 +116,7 @@ func (q *inquiry) breakdowns(ctx context.Context, places []found) {
 // moves finds out which values that are not where they were are in another field.
 func (q *inquiry) moves(ctx context.Context, places []found) {
 	for i, f := range places {
-		if !q.isOpen(f) || f.trip != there(f.pair) || f.effect.sort != "lost" && f.effect.sort != "changed" || !q.mayAsk(ctx) {
+		if !q.isOpen(f) || f.trip != there(f.pair) || !f.isUnmeant() || !q.mayAsk(ctx) {
 			continue
 		}
 		if into := q.into(ctx, f); into != "" {
@@ -200,31 +208,95 @@ func loneItem(object *unstructured.Unstructured, item []fieldpath.Step) *unstruc
 	return less
 }
 
-// beside notes what several fields take in another field of the object. The object of the first is as small as can be.
+// beside notes what several fields take in another field of the object, or that it is not there. The object of the first is as small as can be.
 func (q *inquiry) beside(ctx context.Context, places []found) {
-	if len(places) < fewSharing || !q.isOpen(places[0]) {
+	fields := map[string]bool{}
+	for _, f := range places {
+		fields[f.path] = true
+	}
+	if len(fields) < fewSharing || !q.isOpen(places[0]) {
 		return
 	}
 	first := places[0]
+	version := q.p.schemaOf(first.pair.From)
 	for _, at := range corpus.Leaves(first.subject) {
-		if strings.HasPrefix(at, "metadata") || fieldpath.Within(at, first.effect.at) || fieldpath.Within(first.effect.at, at) || !q.takes(ctx, first, corpus.Without(first.subject, at)) {
+		value, _ := corpus.Value(first.subject.Object, at)
+		when := fmt.Sprintf("where %s is %s", version.Pattern(at), inShort(value))
+		if q.share(ctx, places, at, when, func(object *unstructured.Unstructured) *unstructured.Unstructured {
+			if _, has := corpus.Value(object.Object, at); !has {
+				return nil
+			}
+			return corpus.Without(object, at)
+		}) {
+			return
+		}
+	}
+	if at := q.lacking(ctx, first); at != "" {
+		q.share(ctx, places, at, "without "+version.Pattern(at), func(object *unstructured.Unstructured) *unstructured.Unstructured {
+			return q.with(ctx, object, at)
+		})
+	}
+}
+
+// share notes the circumstances of the places whose findings are gone once something is otherwise at a path of their objects, and reports whether
+// these are the first and enough others. What is to be otherwise is nil for objects in which it cannot be.
+func (q *inquiry) share(ctx context.Context, places []found, at, when string, otherwise func(*unstructured.Unstructured) *unstructured.Unstructured) bool {
+	var sharing []int
+	fields, all := map[string]bool{}, true
+	for i, f := range places {
+		if !q.isOpen(f) || strings.HasPrefix(at, "metadata") || fieldpath.Within(at, f.effect.at) || fieldpath.Within(f.effect.at, at) {
 			continue
 		}
-		sharing, fields := []int{0}, map[string]bool{first.path: true}
-		for i, f := range places[1:] {
-			if _, has := corpus.Value(f.subject.Object, at); has && q.isOpen(f) && !fieldpath.Within(at, f.effect.at) && !fieldpath.Within(f.effect.at, at) && q.takes(ctx, f, corpus.Without(f.subject, at)) {
-				sharing, fields[f.path] = append(sharing, i+1), true
+		asked := q.mayAsk(ctx)
+		switch other := otherwise(f.subject); {
+		case other != nil && (asked && q.takes(ctx, f, other) || !asked && all): // as far as is known
+			sharing, fields[f.path] = append(sharing, i), true
+		case i == 0:
+			return false
+		default:
+			all = false
+		}
+	}
+	if len(fields) < fewSharing || sharing[0] != 0 {
+		return false
+	}
+	for _, i := range sharing {
+		places[i].when = when
+	}
+	return true
+}
+
+// lacking returns a field that the object of a finding does not have, and with which it is not found; empty if there is none. It is not looked for
+// where the other version has no room for the value.
+func (q *inquiry) lacking(ctx context.Context, f found) string {
+	if f.effect.lacks != "" && !f.effect.kept {
+		return ""
+	}
+	return q.p.pool(ctx, f.pair.From).generator.Needed(ctx, f.subject, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
+		shows := make([]string, len(objects))
+		for i, object := range objects {
+			if !q.takes(ctx, f, object) {
+				shows[i] = f.path
 			}
 		}
-		if len(fields) < fewSharing {
-			continue
-		}
-		value, _ := corpus.Value(first.subject.Object, at)
-		for _, i := range sharing {
-			places[i].when = fmt.Sprintf("where %s is %s", q.p.schemaOf(first.pair.From).Pattern(at), inShort(value))
-		}
-		return
+		return shows
+	})
+}
+
+// with returns a copy of an object with a value that others have at a path; nil if it has one, or lacks what the path leads through.
+func (q *inquiry) with(ctx context.Context, object *unstructured.Unstructured, at string) *unstructured.Unstructured {
+	if corpus.Vacant(object.Object, at) != at {
+		return nil
 	}
+	if _, has := corpus.Value(object.Object, at); has {
+		return nil
+	}
+	for _, donor := range q.p.each(ctx, object.GroupVersionKind().Version) {
+		if value, has := corpus.Value(donor.Object, at); has {
+			return corpus.With(object, at, value)
+		}
+	}
+	return nil
 }
 
 // homes finds out which fields of the stored version show what is lost or changed at others, where the field has another name.
@@ -235,10 +307,9 @@ func (q *inquiry) homes(ctx context.Context, places []found) {
 	}
 	stored := kube.StorageVersion(d.CRD)
 	for i, f := range places {
-		isValue := f.effect.sort == "lost" && (f.effect.lacks == "" || f.effect.kept) || f.effect.sort == "changed"
 		way := corpus.Pair{From: f.pair.From, To: stored}
 		switch {
-		case !q.isOpen(f) || !isValue || !q.mayAsk(ctx):
+		case !q.isOpen(f) || !f.isUnmeant() || !q.mayAsk(ctx):
 		case f.pair.From == stored:
 			places[i].home = q.p.schemaOf(stored).Pattern(f.path)
 		case q.p.isOpen(ctx, way):

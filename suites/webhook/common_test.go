@@ -12,7 +12,7 @@ import (
 
 // assorted is a definition with items, a switch, and texts, one of which has a default.
 var assorted = numbers(`{spec: {type: object, properties: {
-  paused: {type: boolean}, first: {type: string}, second: {type: string}, third: {type: string}, mode: {type: string, enum: [Slow, Fast], default: Slow},
+  paused: {type: boolean}, first: {type: string}, second: {type: string}, third: {type: string}, hint: {type: string}, mode: {type: string, enum: [Slow, Fast], default: Slow},
   items: {type: array, items: {type: object, required: [name], properties: {name: {type: string}, note: {type: string}, port: {type: integer}}}},
   named: {type: object, additionalProperties: {type: object, properties: {note: {type: string}, port: {type: integer}}}}}}}`)
 
@@ -51,10 +51,15 @@ func TestOneDefect(t *testing.T) {
 		"a switch": {func(spec map[string]any) {
 			if spec["paused"] == true {
 				maps.DeleteFunc(spec, func(field string, _ any) bool {
-					return field != "paused" && field != "mode" && field != "items" && field != "named"
+					return field != "paused" && field != "hint" && field != "mode" && field != "items" && field != "named"
 				})
 			}
 		}, []finding{{"lost", "where spec.paused is true", ""}}},
+		"a field that is missing": {func(spec map[string]any) {
+			if spec["hint"] == nil {
+				maps.DeleteFunc(spec, func(field string, _ any) bool { return field == "first" || field == "second" || field == "third" })
+			}
+		}, []finding{{"lost", "without spec.hint", ""}}},
 		"a switch of one field": {func(spec map[string]any) {
 			if spec["paused"] == true {
 				delete(spec, "first")
