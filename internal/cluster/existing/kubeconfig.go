@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
@@ -38,6 +39,9 @@ func load(options Options) (*rest.Config, string, error) {
 	}
 	config, err := clientcmd.NewNonInteractiveClientConfig(*kubeconfig, name, &options.Overrides, rules).ClientConfig()
 	if err != nil {
+		if several, is := errors.AsType[utilerrors.Aggregate](err); is { // a certificate and its key are mostly wrong together
+			err = several.Errors()[0]
+		}
 		return nil, "", misused("the context %s of the kubeconfig cannot be used: %v", name, err)
 	}
 	if !options.ReadOnly || !isProxy(config.Host) {
@@ -69,6 +73,8 @@ func read(list string) (*api.Config, *clientcmd.ClientConfigLoadingRules, error)
 			missing = &UsageError{"kubeconfig", path, "the file does not exist; give another one"}
 		case err != nil:
 			return nil, nil, misused("the kubeconfig cannot be read: %v", err)
+		case info.IsDir():
+			return nil, nil, misused("the kubeconfig %s is a folder; give a file", path)
 		case info.Mode()&os.ModeDevice != 0:
 			return nil, nil, misused("the kubeconfig %s is a device; give a file", path)
 		case info.Size() > files.Objects:
@@ -87,6 +93,8 @@ func read(list string) (*api.Config, *clientcmd.ClientConfigLoadingRules, error)
 		at := ""
 		if line := regexp.MustCompile(`line \d+`).FindString(err.Error()); line != "" {
 			at = ", see " + line
+		} else if strings.Contains(err.Error(), "illegal base64") {
+			at = ": one of its values whose keys end in -data is not base64"
 		}
 		return nil, nil, misused("%s is not a kubeconfig%s", strings.Join(paths, ", "), at)
 	}
@@ -155,8 +163,8 @@ func isProxy(server string) bool {
 	return err == nil && u.Scheme == "http" && loopback.Is(u.Hostname())
 }
 
-// unexpired reports whether the client certificate of a configuration, if it has one, is still valid. API servers answer
-// merely that they do not know the user.
+// unexpired reports whether the certificates of a configuration, if it has some, can be read, and the client's is still valid. API
+// servers answer merely that they do not know the user.
 func unexpired(config *rest.Config) error {
 	data := config.CertData
 	if len(data) == 0 && config.CertFile != "" {
@@ -165,9 +173,15 @@ func unexpired(config *rest.Config) error {
 			return misused("client-certificate: %v", err)
 		}
 	}
+	if len(config.CAData) > 0 && !x509.NewCertPool().AppendCertsFromPEM(config.CAData) {
+		return misused("the certificate-authority-data of the cluster in the kubeconfig contains no certificate in PEM; get a new kubeconfig")
+	}
+	if len(data) == 0 {
+		return nil
+	}
 	block, _ := pem.Decode(data)
 	if block == nil {
-		return nil // there is none, or it is for TLS to complain of
+		return misused("the client certificate of the user in the kubeconfig is not PEM; get a new kubeconfig, or log in again")
 	}
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {

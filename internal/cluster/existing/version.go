@@ -63,7 +63,12 @@ func explain(err error, host string) error {
 	case errors.As(err, &untrusted):
 		return fmt.Errorf("the certificate of %s is not trusted (%w); the kubeconfig's certificate-authority must be that of the cluster", shown(host), untrusted.Err)
 	case strings.Contains(err.Error(), "getting credentials:"):
-		return fmt.Errorf("the program that provides the credentials failed; log in again, or correct the user's exec in the kubeconfig: %w", err)
+		reason := err
+		if errors.As(err, &failed) {
+			reason = failed.Err
+		}
+		what, _, _ := strings.Cut(reason.Error(), "\n") // client-go adds paragraphs about plugins
+		return fmt.Errorf("the program that provides the credentials failed; log in again, or correct the user's exec in the kubeconfig: %s", what)
 	case errors.Is(err, context.DeadlineExceeded), os.IsTimeout(err):
 		return fmt.Errorf("nothing answers at %s within %s; is the cluster up, and can it be reached from here?", shown(host), versionTimeout)
 	case errors.As(err, &failed):
@@ -89,7 +94,7 @@ func redacted(err error, config *rest.Config) error {
 			secrets = append(secrets, value)
 		}
 	}
-	clean := text
+	clean := strings.Join(strings.Fields(text), " ") // of client-go's errors, some have several lines
 	for _, secret := range secrets {
 		if len(secret) >= shortest {
 			clean = strings.ReplaceAll(clean, secret, "(redacted)")
