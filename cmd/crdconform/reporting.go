@@ -51,6 +51,11 @@ func (r *reporting) begin() error {
 		return errors.New("--quiet and --verbose: give only one of them")
 	}
 	r.began = time.Now()
+	if r.history != "" {
+		if err := reporter.Writable(r.history); err != nil {
+			return fmt.Errorf("--history %w; give another folder", err)
+		}
+	}
 	err := reporter.SetAside(r.dir)
 	if err != nil {
 		return err

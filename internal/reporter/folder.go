@@ -23,7 +23,7 @@ import (
 // latency is the name of the files with the times of a load test, or of the folder for those of several stages.
 const latency = "latency"
 
-// pageFile is the file of the report that others have in their folders too.
+// pageFile is the file of the report that people open.
 const pageFile = "report.html"
 
 // Folder is where the forms of a report are written.
@@ -36,14 +36,10 @@ const ignored = ".gitignore"
 // else, so that no stale file is taken for a new one.
 func Open(name string) (Folder, error) {
 	_, missing := os.Stat(name)
-	if err := os.MkdirAll(name, 0o755); err != nil {
-		return "", fmt.Errorf("report folder: %w", err)
+	if err := Writable(name); err != nil {
+		return "", fmt.Errorf("report folder %w", err)
 	}
-	probe, err := os.CreateTemp(name, ".crdconform-*")
-	if err != nil {
-		return "", fmt.Errorf("report folder %s: nothing can be written there (%w)", name, err)
-	}
-	if err := errors.Join(probe.Close(), os.Remove(probe.Name()), Folder(name).clear()); err != nil {
+	if err := Folder(name).clear(); err != nil {
 		return "", fmt.Errorf("report folder %s: %w", name, err)
 	}
 	if errors.Is(missing, fs.ErrNotExist) {
@@ -51,22 +47,49 @@ func Open(name string) (Folder, error) {
 			return "", fmt.Errorf("report folder %s: %w", name, err)
 		}
 	}
-	// A run that was killed while it wrote leaves a page of ours without the report.
-	if page, err := beginning(filepath.Join(name, pageFile)); err == nil && !bytes.Contains(page, []byte("<title>crdconform")) {
-		return "", fmt.Errorf("report folder %s: the %s in it was not written by crdconform, and would be overwritten", name, pageFile)
+	// A run that was killed while it wrote leaves forms of ours without the report.
+	for _, form := range Filed(Formats(nil)) {
+		if text, err := beginning(filepath.Join(name, form.File)); err == nil && len(text) > 0 && !bytes.Contains(text, []byte(marks()[form.Name])) {
+			return "", fmt.Errorf("report folder %s: the %s in it was not written by crdconform, and would be overwritten", name, form.File)
+		}
 	}
 	return Folder(name), nil
 }
 
-// beginning is the part of a page in which its title is.
+// Writable makes a folder if it is missing, and fails if no file can be written there.
+func Writable(name string) error {
+	if err := os.MkdirAll(name, 0o755); err != nil {
+		return fmt.Errorf("%s: it cannot be made (%w)", name, err)
+	}
+	probe, err := os.CreateTemp(name, ".crdconform-*")
+	if err != nil {
+		return fmt.Errorf("%s: nothing can be written there (%w)", name, err)
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// marks are what the forms of this program have at their beginning, and those of others in folders that are shared have not.
+func marks() map[string]string {
+	return map[string]string{
+		"html":     "<title>crdconform",
+		"junit":    `<testsuites name="crdconform`,
+		"markdown": "# crdconform",
+		"json":     `"apiVersion": "crdconform.dev/`,
+	}
+}
+
+// beginning is the part of a form in which its title is.
 func beginning(file string) ([]byte, error) {
 	const enough = 64 << 10
-	page, err := os.Open(file)
+	form, err := os.Open(file)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = page.Close() }() // it was only read
-	return io.ReadAll(io.LimitReader(page, enough))
+	defer func() { _ = form.Close() }() // it was only read
+	return io.ReadAll(io.LimitReader(form, enough))
 }
 
 // clear removes the files of the run whose report is in the folder.

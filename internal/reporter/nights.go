@@ -75,7 +75,8 @@ func AddNight(dir string, r *reports.Report) error {
 	// A job that is killed leaves no half of a night.
 	name := filepath.Join(dir, r.Started.UTC().Format("2006-01-02T150405.000Z")+".json")
 	if err := os.WriteFile(name+".new", b.Bytes(), 0o644); err != nil { //nolint:gosec // it has no secrets, and is to be served
-		return errors.Join(err, os.Remove(name+".new"))
+		_ = os.Remove(name + ".new") // if it is there: it may be what could not be made
+		return err
 	}
 	return os.Rename(name+".new", name)
 }

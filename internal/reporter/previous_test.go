@@ -52,14 +52,38 @@ func TestPreviousReport(t *testing.T) {
 	}
 }
 
-// TestForeignPage wants a page that is not of this program to be left alone.
-func TestForeignPage(t *testing.T) {
-	dir := t.TempDir()
-	fill(t, dir, map[string]string{"report.html": "<title>coverage</title>"})
-	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "the report.html in it was not written by crdconform, and would be overwritten") {
-		t.Errorf("it says: %v", err)
+// TestForeignForms wants forms that are not of this program to be left alone, in a folder that others write to as well.
+func TestForeignForms(t *testing.T) {
+	for file, text := range map[string]string{
+		"report.html": "<title>coverage</title>",
+		"report.json": `{"tool": "crdconform's friend"}`,
+		"junit.xml":   `<testsuites name="go test of crdconform">`,
+		"summary.md":  "what crdconform found",
+	} {
+		dir := t.TempDir()
+		fill(t, dir, map[string]string{file: text})
+		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "the "+file+" in it was not written by crdconform, and would be overwritten") {
+			t.Errorf("it says: %v", err)
+		}
+		if got := list(t, dir)[file]; got != text {
+			t.Errorf("%s is %q", file, got)
+		}
 	}
-	if got := list(t, dir)["report.html"]; got != "<title>coverage</title>" {
-		t.Errorf("the page is %q", got)
+}
+
+// TestOwnForms wants forms of this program to be replaced, also those of a run that was killed before it wrote the report.
+func TestOwnForms(t *testing.T) {
+	whole := t.TempDir()
+	r := &reports.Report{Error: "no webhook"}
+	Conclude(r)
+	if err := Folder(whole).Write(r); err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range list(t, whole) {
+		dir := t.TempDir()
+		fill(t, dir, map[string]string{file: text, "junit.xml": ""})
+		if _, err := Open(dir); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
 	}
 }
