@@ -152,7 +152,11 @@ func (d *decoder) scalar(node ast.Node, v reflect.Value, key string) {
 	case reflect.String:
 		text, isText := textOf(node)
 		if !isText {
-			d.complain(node, key, "want text, got %s; quote it if that is intended", described(node))
+			hint := "; quote it if that is intended"
+			if node.Type() == ast.SequenceType || node.Type() == ast.MappingType {
+				hint = ""
+			}
+			d.complain(node, key, "want text, got %s%s", described(node), hint)
 			return
 		}
 		v.SetString(text)
@@ -173,7 +177,11 @@ func (d *decoder) scalar(node ast.Node, v reflect.Value, key string) {
 	default: // an integer
 		number, isInteger := integerOf(node)
 		if !isInteger {
-			d.complain(node, key, "want a whole number, got %s", described(node))
+			wrong := "want a whole number, got %s"
+			if node.Type() == ast.IntegerType {
+				wrong = "%s is too large"
+			}
+			d.complain(node, key, wrong, described(node))
 			return
 		}
 		v.SetInt(number)

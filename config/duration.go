@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	s := string(text)
 	parsed, err := time.ParseDuration(s)
 	switch {
+	case err != nil && regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`).MatchString(s):
+		return fmt.Errorf("%q is not a duration that can be counted; write at most 2562047h", s)
 	case err != nil:
 		if _, err := strconv.ParseFloat(s, 64); err == nil {
 			return fmt.Errorf("%q has no unit; write %ss for seconds or %sms for milliseconds", s, s, s)

@@ -138,6 +138,8 @@ func (s *source) syntax(err error) error {
 	switch {
 	case strings.Contains(message, "'\t'"):
 		message = "there is a tab; YAML is indented with spaces"
+	case strings.Contains(message, "already defined"):
+		message += "; remove one of them"
 	case p.Line >= 1 && p.Line <= len(s.lines) && strings.Contains(s.lines[p.Line-1], "{"):
 		message += "; text with { or } in it needs quotes"
 	}

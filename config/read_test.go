@@ -228,6 +228,11 @@ func otherMistakes() map[string]mistake {
 
 		"text for truth":     at("strict: yes", `3:9: strict: want true or false, got the text "yes"`),
 		"truth for text":     at("reportDir: true", "reportDir: want text, got true; quote it"),
+		"list for a URL":     at("webhook: {url: [a]}", "3:16: webhook.url: want text, got a list\n"),
+		"too large":          at("generate: {objects: 9999999999999999999}", "generate.objects: 9999999999999999999 is too large"),
+		"too long":           beyond("load: {duration: 99999999999s}", `load.duration: "99999999999s" is not a duration that can be counted; write at most 2562047h`),
+		"mapping twice":      beyond("webhook: {url: https://a/}\nwebhook: {url: https://b/}", `already defined at [3:1]; remove one of them`),
+		"port without host":  beyond("webhook: {url: 'https://:9443/x'}", `"https://:9443/x" is not the URL of a webhook; write it as https://localhost:9443/convert`),
 		"number for text":    at("webhook: {command: {args: [a, 1]}}", "3:31: webhook.command.args[1]: want text, got 1; quote it"),
 		"number in env":      at("webhook: {command: {args: [a], env: {DEBUG: 1}}}", "webhook.command.env.DEBUG: want text, got 1"),
 		"text for number":    at("load: {rates: [fast]}", `load.rates[0]: want a number, got the text "fast"`),

@@ -177,7 +177,7 @@ func checkURL(text string) error {
 	case u.Scheme == "http":
 		u.Scheme = "https"
 		return fmt.Errorf("%q is http, but API servers call webhooks only over https; write it as %s", text, u)
-	case u.Port() != "" && !isAddress(u.Host):
+	case u.Port() != "" && u.Hostname() != "" && !isAddress(u.Host):
 		return fmt.Errorf("%q: the port %s is not one from 1 to 65535", text, u.Port())
 	case u.Scheme != "https" || u.Hostname() == "":
 		return fmt.Errorf("%q is not the URL of a webhook; write it as https://localhost:9443/convert", text)
