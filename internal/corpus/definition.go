@@ -47,6 +47,9 @@ func readDefinition(object *unstructured.Unstructured) (*Definition, error) {
 	if gvk.Group != apiextensionsv1.GroupName || gvk.Kind != "CustomResourceDefinition" {
 		return nil, nil
 	}
+	if gvk.Version != "v1" && gvk.Version != "v1beta1" {
+		return nil, fmt.Errorf("definition %s is at %s, which does not exist; write %s", object.GetName(), object.GetAPIVersion(), apiextensionsv1.SchemeGroupVersion)
+	}
 	if gvk.Version != "v1" {
 		return nil, fmt.Errorf("definition %s is at %s, which API servers have not supported since 1.22; convert it to %s", object.GetName(), object.GetAPIVersion(), apiextensionsv1.SchemeGroupVersion)
 	}

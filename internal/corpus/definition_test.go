@@ -53,6 +53,7 @@ func TestVersionsAreThoseServedOrStored(t *testing.T) {
 func TestDefinitionsThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, want string }{
+		"v2":             {strings.Replace(widget("{type: object}"), "k8s.io/v1", "k8s.io/v2", 1), "which does not exist; write apiextensions.k8s.io/v1"},
 		"v1beta1":        {strings.Replace(widget("{type: object}"), "k8s.io/v1", "k8s.io/v1beta1", 1), "convert it to apiextensions.k8s.io/v1"},
 		"no YAML":        {"a: b: c", "file.yaml:1: not YAML or JSON"},
 		"template":       {"# rendered by Helm\n---\n{{ .Values.crds }}\n", "file.yaml:3: this is a template, not YAML"},

@@ -218,6 +218,9 @@ func (p *Plan) readDefinitions() ([]*corpus.Definition, error) {
 		}
 		for _, d := range read {
 			if before, twice := from[d.Name()]; twice {
+				if before == file {
+					return nil, p.want.At("crds", "%s is in %s twice; remove one", d.Name(), file)
+				}
 				return nil, p.want.At("crds", "%s is in %s and in %s; leave one of them out", d.Name(), before, file)
 			}
 			from[d.Name()] = file

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,7 +84,39 @@ func (d Definitions) Create(ctx context.Context, crd *apiextensionsv1.CustomReso
 	if apierrors.IsAlreadyExists(err) {
 		return nil, fmt.Errorf("%w; it does not belong to this run; delete it, or use another cluster", err)
 	}
+	if rejected, is := errors.AsType[*apierrors.StatusError](err); is && apierrors.IsInvalid(err) {
+		return nil, RejectedError{rejected}
+	}
 	return created, err
+}
+
+// RejectedError is an API server's rejection of an object. It says what is wrong with which fields, without the values that the server
+// quotes, some of which are whole definitions.
+type RejectedError struct{ *apierrors.StatusError }
+
+// Unwrap returns the error of the API server.
+func (e RejectedError) Unwrap() error { return e.StatusError }
+
+// Error returns what is wrong. A field of the status is wrong only because of one of the spec.
+func (e RejectedError) Error() string {
+	var wrong []string
+	if details := e.ErrStatus.Details; details != nil {
+		for _, cause := range details.Causes {
+			kind, detail, _ := strings.Cut(cause.Message, ": ")
+			if i := strings.LastIndexAny(detail, "]}"); i >= 0 && strings.HasPrefix(detail[i+1:], ": ") {
+				detail = kind + detail[i+1:]
+			} else {
+				detail = cause.Message
+			}
+			if one := cause.Field + ": " + detail; !strings.HasPrefix(cause.Field, "status.") && !slices.Contains(wrong, one) {
+				wrong = append(wrong, one)
+			}
+		}
+	}
+	if len(wrong) == 0 {
+		return e.StatusError.Error()
+	}
+	return "the API server rejects it: " + strings.Join(wrong, "; ")
 }
 
 func (d Definitions) within(ctx context.Context) (context.Context, context.CancelFunc) {

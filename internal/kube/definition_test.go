@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/rest"
 	kubetesting "k8s.io/client-go/testing"
 )
@@ -127,6 +128,22 @@ func TestNotEstablished(t *testing.T) {
 	cancel(errors.New("interrupted"))
 	if _, err := d.Established(ctx, "crontabs.example.com"); err == nil || !strings.Contains(err.Error(), "interrupted") {
 		t.Errorf("when interrupted: %v", err)
+	}
+}
+
+// TestRejected leaves out the values that an API server quotes, and what follows from what it said already.
+func TestRejected(t *testing.T) {
+	versions := field.Invalid(field.NewPath("spec", "versions"), []any{map[string]any{"name": "v1", "description": "a: [b]: c"}}, "must have one")
+	name := field.Invalid(field.NewPath("metadata", "name"), "a", "must be b")
+	stored := field.Invalid(field.NewPath("status", "storedVersions"), []string{}, "must have one")
+	kind := schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+	for want, wrong := range map[string]field.ErrorList{
+		`the API server rejects it: spec.versions: Invalid value: must have one; metadata.name: Invalid value: "a": must be b`: {versions, versions, name, stored},
+		`CustomResourceDefinition.apiextensions.k8s.io "a" is invalid`:                                                         nil,
+	} {
+		if got := (RejectedError{apierrors.NewInvalid(kind, "a", wrong)}); got.Error() != want || !apierrors.IsInvalid(got) {
+			t.Errorf("got %v, want %s", got, want)
+		}
 	}
 }
 

@@ -141,6 +141,7 @@ func TestUnreadable(t *testing.T) {
 		"broken":             {"a: b\n---\na: b\nb: [\n", "a.yaml:"},
 		"broken, the line":   {"a: b\n---\na: b: c\n", "a.yaml:3: not YAML or JSON: mapping values are not allowed"},
 		"a template":         {"{{- if .Values.crds }}\n" + plainWidgets + "{{- end }}\n", "a.yaml:1: this is a template, not YAML; render it first"},
+		"v2":                 {strings.Replace(plainWidgets, "k8s.io/v1", "k8s.io/v2", 1), "a.yaml:1: this definition has the apiVersion apiextensions.k8s.io/v2, which does not exist; write apiextensions.k8s.io/v1"},
 		"v1beta1":            {strings.Replace(plainWidgets, "k8s.io/v1", "k8s.io/v1beta1", 1), "a.yaml:1: this definition has the apiVersion apiextensions.k8s.io/v1beta1"},
 		"text for a boolean": {strings.Replace(plainWidgets, "served: true", `served: "true"`, 1), `a.yaml:13: this definition cannot be read: spec.versions[0].served: expected true or false, got the text "true"`},
 		"a boolean for text": {strings.Replace(plainWidgets, "group: example.com", "group: yes", 1), "a.yaml:6: this definition cannot be read: spec.group: expected text, got true; quote it"},

@@ -267,7 +267,9 @@ func isPatch(value map[string]any) bool {
 
 // decode makes a definition of a document.
 func decode(d *document) (*definition, error) {
-	if version := d.value["apiVersion"]; version != apiextensionsv1.SchemeGroupVersion.String() {
+	if version := d.value["apiVersion"]; version != apiextensionsv1.SchemeGroupVersion.String() && version != "apiextensions.k8s.io/v1beta1" {
+		return nil, fmt.Errorf("%s: this definition has the apiVersion %v, which does not exist; write %s", d.at(), version, apiextensionsv1.SchemeGroupVersion)
+	} else if version != apiextensionsv1.SchemeGroupVersion.String() {
 		return nil, fmt.Errorf("%s: this definition has the apiVersion %v, which no API server since Kubernetes 1.22 accepts; rewrite it for %s", d.at(), version, apiextensionsv1.SchemeGroupVersion)
 	}
 	result := &definition{

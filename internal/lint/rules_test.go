@@ -347,6 +347,7 @@ func ruleTests(t *testing.T) map[RuleID][]ruleTest {
 			{found: edits{"- name: v1beta1", "- name: v1beta2"}, line: "versions:", says: "served v1beta1, which is missing", absent: none, old: edits{"spec:\n", "status: {storedVersions: [v1]}\nspec:\n"}},
 		},
 		Refused: {
+			{found: edits{"- name: v1beta1", "- name: v1", "storage: false", "storage: true"}, line: "versions:", says: "must contain unique version names", absent: none},
 			{found: edits{"    kind: Widget", "    shortNames: [w_]\n    kind: Widget"}, line: "shortNames: [w_]", says: "spec.names.shortNames[0]", absent: none},
 			{found: edits{"{type: string, maxLength: 9, default: big}", "{type: string, default: 1}"}, line: "default: 1", says: "default", absent: none},
 			{found: edits{"storage: false\n", "storage: false\n    selectableFields: [{jsonPath: .spec.size}]\n"}, line: "selectableFields", says: "they mix up versions", absent: edits{"storage: false\n", "storage: false\n    selectableFields: [{jsonPath: .spec.size}]\n", "storage: true\n", "storage: true\n    selectableFields: [{jsonPath: .spec.size}]\n"}},

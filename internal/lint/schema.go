@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -27,7 +28,7 @@ func (c *checker) checkSchemas() {
 	for i, v := range c.crd.Spec.Versions {
 		s := schemaOf(v)
 		if s == nil {
-			c.found(SchemaMissing, schemaPath(i), "%s has no schema; add schema.openAPIV3Schema, which every version needs", v.Name)
+			c.found(SchemaMissing, schemaPath(i), "%s has no schema; add schema.openAPIV3Schema, which every version needs", cmp.Or(v.Name, "a version without a name"))
 			continue
 		}
 		for _, err := range structuralErrors(s, schemaPath(i)) {

@@ -69,7 +69,7 @@ func (c *checker) checkVersions() {
 	versions := c.crd.Spec.Versions
 	var storage, served []string
 	for i, v := range versions {
-		if v.Storage {
+		if v.Storage && !slices.Contains(storage, v.Name) {
 			storage = append(storage, v.Name)
 			if !v.Served && c.preferred(false) != "" {
 				c.found(StorageVersionServed, versionsPath().Index(i).Child("served"), "%s is the storage version but not served; serve it, or make a served version the storage version", v.Name)
@@ -80,6 +80,8 @@ func (c *checker) checkVersions() {
 		}
 	}
 	switch {
+	case len(versions) == 0:
+		c.found(StorageVersionCount, versionsPath(), "there is no version; add one, with storage: true")
 	case len(storage) == 0:
 		c.found(StorageVersionCount, versionsPath(), "no version is the storage version; set storage: true for one of them")
 	case len(storage) > 1:

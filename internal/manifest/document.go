@@ -193,6 +193,12 @@ func (d Document) objects() ([]Object, error) {
 		return []Object{{object, d.String()}}, nil
 	}
 	var all []Object
+	items, _ := object.Object["items"].([]any)
+	for i, item := range items {
+		if _, is := item.(map[string]any); !is {
+			return nil, fmt.Errorf("%s: item %d of the list is not an object; remove it, or write one", d, i+1)
+		}
+	}
 	if err = object.EachListItem(func(item runtime.Object) error {
 		one, ok := item.(*unstructured.Unstructured)
 		if !ok {
