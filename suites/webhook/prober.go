@@ -488,12 +488,15 @@ func (p *prober) expect(ctx context.Context, x exchange, what string) []json.Raw
 	return x.judgement.Objects
 }
 
-// skip skips the spec because of a violation that another spec reports.
+// skip skips the spec because of a violation that another spec reports, if that one is checked as well.
 func (p *prober) skip(x exchange) {
 	GinkgoHelper()
-	broken := x.judgement.Stopped
+	broken, why := x.judgement.Stopped, x.what
 	if v := x.judgement.Rejected(); broken == "" && v != nil {
 		broken = v.Requirement
 	}
-	Skip(fmt.Sprintf("cannot be judged while %s fails (%s)", broken, x.what))
+	if i := slices.IndexFunc(x.judgement.Violations, func(v contract.Violation) bool { return v.Requirement == broken }); i >= 0 {
+		why += ": " + x.judgement.Violations[i].String()
+	}
+	Skip(fmt.Sprintf("cannot be judged while %s fails (%s)", broken, why))
 }

@@ -63,16 +63,12 @@ func (p *prober) shake(ctx context.Context) handshake {
 func (p *prober) secured(ctx context.Context) {
 	GinkgoHelper()
 	h := p.shake(ctx)
-	broken := requirement.ID("")
 	switch {
 	case h.old:
-		broken = requirement.WebhookTransportTlsVersion
+		Skip(fmt.Sprintf("cannot be judged while %s fails: the webhook has only versions of TLS that API servers do not use", requirement.WebhookTransportTlsVersion))
 	case h.VerifyError != nil:
-		broken = requirement.WebhookTransportCertificate
-	default:
-		return
+		Skip(fmt.Sprintf("cannot be judged while %s fails: %v", requirement.WebhookTransportCertificate, h.VerifyError))
 	}
-	Skip(fmt.Sprintf("cannot be judged while %s fails", broken))
 }
 
 // shaken returns the handshake, or skips the spec when there was none.
