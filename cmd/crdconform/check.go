@@ -237,7 +237,7 @@ func (c *checker) source(read config.Webhook) (key, flag string, err error) {
 	case c.options.says("webhook.fromCRD.address") && len(c.args)+len(c.program) > 0:
 		return "", "", fmt.Errorf("%s: only valid with --from-crd; a URL and a program have their own", c.options.name("webhook.fromCRD.address"))
 	case len(c.args) == 1:
-		return "url", "webhook URL", nil
+		return "url", "webhook URL", notFile(c.args[0])
 	case len(c.program) > 0:
 		return "command", "program", nil
 	case fromCRD:

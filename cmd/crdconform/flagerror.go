@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -19,26 +19,11 @@ import (
 
 // flagError says in plain words what is wrong with a flag, where the library quotes the functions that it called.
 func flagError(cmd *cobra.Command, err error) error {
-	if unknown, is := errors.AsType[*pflag.NotExistError](err); is && unknown.GetSpecifiedShortnames() == "" {
-		var names []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden {
-				names = append(names, f.Name)
-			}
-		})
-		name := unknown.GetSpecifiedName()
-		if keys := keysLike(cmd, name); len(keys) > 0 {
-			return fmt.Errorf("unknown flag --%s: it is %s of %s, or --set %s=%s", name, strings.Join(keys, " or "), config.FileName, keys[0], valueOf(keys[0]))
-		}
-		if name == "filter" && cmd.Flags().Lookup("scenario") != nil {
-			return errors.New("unknown flag --filter; --scenario selects what this command checks")
-		} else if (name == "ca-file" || name == "server-name") && cmd.Flags().Lookup("scenario") != nil {
-			return fmt.Errorf("unknown flag --%s: this command starts a program, given after --, with a certificate of its own", name)
-		}
-		if near := options.Nearest(name, names); near != "" {
-			return fmt.Errorf("unknown flag --%s; did you mean --%s?", name, near)
-		}
-		return fmt.Errorf("unknown flag --%s", name)
+	if unknown, is := errors.AsType[*pflag.NotExistError](err); is {
+		return unknownFlag(cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames())
+	}
+	if empty, is := errors.AsType[*pflag.ValueRequiredError](err); is {
+		return fmt.Errorf("--%s: the value is missing; add one, or leave the flag out", empty.GetFlag().Name)
 	}
 	if invalid, is := errors.AsType[*pflag.InvalidValueError](err); is {
 		if wanted := wantedOf(invalid); wanted != "" {
@@ -46,6 +31,40 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	}
 	return err
+}
+
+// unknownFlag is the error for a flag that a command does not have, with what may have been meant. Of a flag of one letter, letters is
+// what stands behind the dash.
+func unknownFlag(cmd *cobra.Command, name, letters string) error {
+	typed := "--" + name
+	if letters != "" {
+		typed = "-" + name
+		if long, _, _ := strings.Cut(letters, "="); len(long) > 1 && cmd.Flags().Lookup(long) != nil {
+			return fmt.Errorf("unknown flag -%s; did you mean --%s?", long, long)
+		}
+		name = kubectlName(name)
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if keys := keysLike(cmd, name); len(keys) > 0 {
+		return fmt.Errorf("unknown flag %s: it is %s of %s, or --set %s=%s", typed, strings.Join(keys, " or "), config.FileName, keys[0], valueOf(keys[0]))
+	}
+	if name == "filter" && cmd.Flags().Lookup("scenario") != nil {
+		return errors.New("unknown flag --filter; --scenario selects what this command checks")
+	} else if (name == "ca-file" || name == "server-name") && cmd.Flags().Lookup("scenario") != nil {
+		return fmt.Errorf("unknown flag --%s: this command starts a program, given after --, with a certificate of its own", name)
+	}
+	if instead := insteadOf(cmd, name); instead != "" {
+		return fmt.Errorf("unknown flag %s%s", typed, instead)
+	}
+	if near := options.Nearest(name, names); near != "" {
+		return fmt.Errorf("unknown flag %s; did you mean --%s?", typed, near)
+	}
+	return fmt.Errorf("unknown flag %s", typed)
 }
 
 // keysLike returns the keys without a flag of a command that end as the name of a flag that there is not: webhook.serverName for
@@ -95,6 +114,9 @@ func flagName(key string) string {
 
 // wantedOf says what the value of a flag has to be; nothing where the library says it well.
 func wantedOf(invalid *pflag.InvalidValueError) string {
+	if errors.Is(invalid, strconv.ErrRange) {
+		return "it is too large"
+	}
 	switch invalid.GetFlag().Value.Type() {
 	case "int", "int32", "int64", "uint16", "uint64":
 		return "it must be a whole number"
@@ -107,10 +129,9 @@ func wantedOf(invalid *pflag.InvalidValueError) string {
 	case "bool":
 		return "it must be true or false"
 	case "duration":
-		if _, err := time.ParseDuration(invalid.GetValue() + "s"); err == nil {
-			return "the unit is missing; write " + invalid.GetValue() + "s for seconds, or use m or h"
+		if err := new(config.Duration).UnmarshalText([]byte(invalid.GetValue())); err != nil {
+			return err.Error()
 		}
-		return "it must be a duration such as 30s, 5m or 1h30m"
 	}
 	return ""
 }

@@ -242,6 +242,7 @@ object and under load?
 		group(root)
 	}
 	limitHelp(root)
+	suggestForKubectl(root)
 	completeContexts(root)
 	return root
 }

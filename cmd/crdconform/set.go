@@ -35,7 +35,7 @@ func (f *optionFlags) applyBelow(c *config.Config, section string) error {
 
 func (f *optionFlags) applyOne(c *config.Config, text string) error {
 	key, value, found := strings.Cut(text, "=")
-	if !found {
+	if !found || key == "" {
 		return errors.New("give a key and its value, such as load.inFlight=100; docs/configuration.md has all keys")
 	}
 	if err := options.Check(reflect.TypeFor[config.Config](), key); err != nil {
