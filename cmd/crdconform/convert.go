@@ -201,7 +201,7 @@ func (c *checker) recordExpected(ctx context.Context, p *progress, plan *engine.
 		err = fmt.Errorf("the webhook converts nothing that could be recorded: %s", strings.Join(left, "; "))
 	}
 	if err != nil {
-		return unfinished(ctx, err)
+		return unfinished(ctx, fmt.Errorf("--record-expected: %w", err))
 	}
 	for _, one := range left {
 		c.screen().Line("", "not recorded: ", one)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -108,20 +109,24 @@ func unfinished(ctx context.Context, err error) error {
 
 // execute runs a command line and returns its exit code.
 func execute(ctx context.Context, args []string, s streams) int {
+	out := &output{to: s.out}
+	s.out = out
 	root := newRoot(s) //nolint:contextcheck // commands get their context from cobra
 	root.SetArgs(args)
 	addCompletion(root)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
-		return exitConforms
-	}
+	lost := out.lost.Load()
 	var exit *exitError
-	if !errors.As(err, &exit) {
+	switch {
+	case errors.As(err, &exit):
+	case err == nil, lost != nil && errors.Is(err, *lost): // cobra's, for its help and version
+		exit = &exitError{code: exitConforms}
+	default:
 		// What cobra and the flags complain of, and whatever else was not given a code, is about usage.
 		exit = &exitError{exitUsage, err}
 	}
 	if exit.err != nil {
-		text := oneLine(exit.err.Error())
+		text := oneLine(inWords(exit.err))
 		if s.plugin {
 			text = pluginText(cmd.Root())(text)
 		}
@@ -130,7 +135,28 @@ func execute(ctx context.Context, args []string, s streams) int {
 	if exit.code == exitUsage {
 		fmt.Fprintf(s.err, "crdconform: see \"%s --help\"\n", cmd.CommandPath())
 	}
+	if lost != nil && exit.code != exitUnjudged && !errors.Is(*lost, syscall.EPIPE) {
+		fmt.Fprintf(s.err, "crdconform: output: %s\n", (*lost).Error())
+		if exit.code == exitConforms {
+			return exitUnjudged
+		}
+	}
 	return exit.code
+}
+
+// output remembers the first thing that could not be written to it, since commands do not look at each line.
+type output struct {
+	to   io.Writer
+	lost atomic.Pointer[error]
+}
+
+// Write writes.
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.to.Write(p)
+	if err != nil {
+		o.lost.CompareAndSwap(nil, &err)
+	}
+	return n, err
 }
 
 // addCompletion adds cobra's command. By itself, that shows its help for a shell that it does not know, and succeeds.
@@ -196,7 +222,7 @@ func (s streams) beside(outcome, wrong error) error {
 	case outcome == nil:
 		return unjudged(wrong)
 	}
-	fmt.Fprintf(s.err, "crdconform: %s\n", oneLine(wrong.Error()))
+	fmt.Fprintf(s.err, "crdconform: %s\n", oneLine(inWords(wrong)))
 	return outcome
 }
 

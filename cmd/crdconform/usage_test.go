@@ -51,7 +51,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	store(t, base, string(read(t, "testdata/repeats.yaml")))
 	store(t, slower, string(read(t, "testdata/repeats.yaml")), "response: *fast", "response: *slow")
 	for line, code := range map[string]int{ // without a reader
-		"list": 0, "list --output json": 0, "list --output markdown": 0, "explain webhook.response.uid": 0, "version": 0,
+		"list": 0, "list --output json": 0, "list --output markdown": 0, "explain webhook.response.uid": 0, "version": 0, "--version": 0, "help check": 0,
 		"config view": 0, "config schema": 0, "init " + definitionFile + " --file -": 0,
 		"report --max-regress p99=10% --output text --baseline " + base + " " + base:   0,
 		"report --max-regress p99=10% --output json --baseline " + base + " " + base:   0,

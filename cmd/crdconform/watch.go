@@ -87,7 +87,7 @@ func (c *checker) pardoned(err error) error {
 	if err == nil || errors.As(err, &exit) && exit.err == nil {
 		return err
 	}
-	fmt.Fprintf(c.err, "crdconform: %s\n", oneLine(err.Error()))
+	fmt.Fprintf(c.err, "crdconform: %s\n", oneLine(inWords(err)))
 	return unjudged(nil)
 }
 
