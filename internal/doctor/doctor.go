@@ -23,6 +23,7 @@ type Cluster struct {
 type Definition struct {
 	*apiextensionsv1.CustomResourceDefinition
 
+	Holders []string // of names that are not accepted: definitions, each with which it has
 	Webhook *Webhook // nil if it has none
 	Trust   error    // why its authority does not verify what the webhook serves; nil if it does, or if nothing was seen of that
 

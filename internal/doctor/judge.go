@@ -106,7 +106,8 @@ func (j *judge) accepted() {
 		if c.Status == apiextensionsv1.ConditionTrue || sort == apiextensionsv1.Established && j.establishing() {
 			continue
 		}
-		j.violates(id, "", "spec.names", fmt.Sprintf("the condition %s is %s: %s", sort, cmp.Or(string(c.Status), "missing"), c.Message), j.rename())
+		reason := append([]string{fmt.Sprintf("the condition %s is %s: %s", sort, cmp.Or(string(c.Status), "missing"), c.Message)}, j.Holders...)
+		j.violates(id, "", "spec.names", strings.Join(reason, "; "), j.rename())
 		return
 	}
 	if c := j.condition(apiextensionsv1.NonStructuralSchema); c.Status == apiextensionsv1.ConditionTrue {

@@ -262,6 +262,12 @@ var plantings = map[string]struct { //nolint:gochecknoglobals // a table of test
 	"names that are taken": {func(_ *testing.T, p *patient) {
 		p.condition(apiextensionsv1.NamesAccepted, apiextensionsv1.ConditionFalse, `"CronTab" is already in use`)
 	}, requirement.DoctorDefinitionAccepted, requirement.Failed, "already in use"},
+	"names that another definition has": {func(_ *testing.T, p *patient) {
+		other := p.DeepCopy()
+		other.Name, other.Status.AcceptedNames = "tabs.stable.example.com", apiextensionsv1.CustomResourceDefinitionNames{Plural: "tabs", Kind: "Tab", ShortNames: []string{"ct"}}
+		p.condition(apiextensionsv1.NamesAccepted, apiextensionsv1.ConditionFalse, `"ct" is already in use`)
+		(&Cluster{Definitions: []*Definition{p.Definition, {CustomResourceDefinition: other}}}).holders()
+	}, requirement.DoctorDefinitionAccepted, requirement.Failed, `"ct" is already in use; tabs.stable.example.com has the short name ct`},
 	"not established": {func(_ *testing.T, p *patient) {
 		p.condition(apiextensionsv1.Established, apiextensionsv1.ConditionFalse, "not all names are accepted")
 	}, requirement.DoctorDefinitionAccepted, requirement.Failed, "Established"},

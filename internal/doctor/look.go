@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -114,7 +115,21 @@ func (l *looker) definitions(ctx context.Context) (*Cluster, error) {
 	if err != nil {
 		return nil, sentence("the definitions of the cluster cannot be read", "list", "customresourcedefinitions.apiextensions.k8s.io", err)
 	}
+	c.holders()
 	return c, l.choose(c)
+}
+
+// holders notes who has the names that are not accepted.
+func (c *Cluster) holders() {
+	for _, d := range c.Definitions {
+		if apihelpers.IsCRDConditionFalse(d.CustomResourceDefinition, apiextensionsv1.NamesAccepted) {
+			for _, other := range c.Definitions {
+				if holder := kube.Holder(d.CustomResourceDefinition, other.CustomResourceDefinition); holder != "" {
+					d.Holders = append(d.Holders, holder)
+				}
+			}
+		}
+	}
 }
 
 // choose leaves those definitions that were asked for.

@@ -130,9 +130,6 @@ type Hold struct{ ends time.Time }
 // Wait waits until objects can be created without being held.
 func (h Hold) Wait(ctx context.Context) error { return pause.For(ctx, time.Until(h.ends)) }
 
-// ErrNamesTaken is that an API server does not accept the names of a definition.
-var ErrNamesTaken = errors.New("its names are taken")
-
 // Established waits until a definition is established. The error says which of its conditions keep it from that; those that waiting does not
 // mend end it at once.
 //
@@ -149,7 +146,7 @@ func (d Definitions) Established(ctx context.Context, name string) (Hold, error)
 		}
 		last = now
 		if names := apihelpers.FindCRDCondition(now, apiextensionsv1.NamesAccepted); names != nil && names.Status == apiextensionsv1.ConditionFalse {
-			return false, ErrNamesTaken
+			return false, d.Taken(ctx, now)
 		}
 		c := apihelpers.FindCRDCondition(now, apiextensionsv1.Established)
 		if c != nil && c.Reason == "InvalidCABundle" {

@@ -179,7 +179,7 @@ func (i *installer) named(ctx context.Context, name string) error {
 			return false, err
 		}
 		if c := apihelpers.FindCRDCondition(now, apiextensionsv1.NamesAccepted); c != nil && c.Status == apiextensionsv1.ConditionFalse {
-			return false, fmt.Errorf("%w: %s", kube.ErrNamesTaken, c.Message)
+			return false, fmt.Errorf("%w (%s)", i.Taken(ctx, now), c.Message)
 		}
 		return equality.Semantic.DeepEqual(now.Spec.Names, now.Status.AcceptedNames), nil
 	})

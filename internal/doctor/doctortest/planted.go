@@ -165,7 +165,7 @@ func gardens() map[string]planted { //nolint:revive // a table
 			crd.Spec.Group = "one-version.example.com"
 			crd.Spec.Names.Plural, crd.Spec.Names.Singular, crd.Spec.Names.ShortNames = "others", "other", nil
 			crd.Name = "others." + crd.Spec.Group
-		}, finds: requirement.DoctorDefinitionAccepted, says: "NamesAccepted"},
+		}, finds: requirement.DoctorDefinitionAccepted, says: ".one-version.example.com has the kind"},
 		"none-loses": none(property("v1", apiextensionsv1.JSONSchemaProps{Type: "string"}), requirement.DoctorConversionNone, "extra"),
 		"none-type": none(func(crd *apiextensionsv1.CustomResourceDefinition, c *apiextensionsv1.WebhookClientConfig) {
 			property("v1", apiextensionsv1.JSONSchemaProps{Type: "string"})(crd, c)
