@@ -253,6 +253,7 @@ func (m *migrator) provable() proof.Options {
 		Unmended:     m.options.By == nil && !m.takes(migrate.ManagedFields),
 		OtherClients: true,
 		Reported:     m.options.By == nil,
+		Foreign:      m.options.By != nil,
 		Untrimmed:    m.options.By == nil && !m.takes(migrate.StoredVersions),
 		PageSize:     m.options.PageSize,
 	}

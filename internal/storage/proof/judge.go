@@ -43,6 +43,9 @@ type evidence struct {
 	recreated  sample // objects that others deleted and created again
 	undecided  sample // objects of which it is not known at which version they are stored
 	uncompared int    // objects whose owners were not compared
+	changed    sample // objects that somebody changed
+	followed   []int  // of these, by their number in before, those that were looked at write by write
+	undone     []undoing
 	legible    bool
 	weaker     []string
 }
@@ -310,16 +313,17 @@ func judge(e *evidence) []Finding {
 	e.doubt()
 	e.missing()
 	e.clients()
+	e.judgeUndone()
 	e.definition()
 	e.trimmed()
 	if e.recreated.count > 0 {
 		e.weaker = append(e.weaker, "others deleted objects and created them again: "+e.recreated.String())
 	}
 	if e.uncompared > 0 {
-		e.weaker = append(e.weaker, fmt.Sprintf("of %d objects it is not known whether fields have the owners that they had: there are too many different managed fields to remember", e.uncompared))
+		e.weaker = append(e.weaker, fmt.Sprintf("of %s it is not known whether fields have the owners that they had: there are too many different managed fields to remember", visible.Count(e.uncompared, "object", "")))
 	}
 	if e.undecided.count > 0 {
-		e.weaker = append(e.weaker, fmt.Sprintf("etcd cannot be read, and %d objects were not written since the definition changed, so it is not known at which version they are stored: %s", e.undecided.count, &e.undecided))
+		e.weaker = append(e.weaker, fmt.Sprintf("etcd cannot be read, and %s not written since the definition changed, so it is not known at which version that is stored: %s", visible.Count(e.undecided.count, "object was", "objects were"), &e.undecided))
 	}
 	return e.findings
 }

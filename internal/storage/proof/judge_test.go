@@ -218,13 +218,13 @@ func TestJudge(t *testing.T) {
 		"managed fields that nobody remembers": {happens: func(e *evidence) {
 			e.before.owned[1] = 1
 			e.reads(func(n int, s *seen) bool { s.owned = owning(s.owned.all[:2-n]...); return true })
-		}, weaker: "of 1 objects it is not known whether fields have the owners that they had"},
+		}, weaker: "of 1 object it is not known whether fields have the owners that they had"},
 		"an object was left": {happens: func(e *evidence) { read(e); e.stored(storedAs{"default/a", "v1beta1"}) }, want: []string{"default/a: expected it at v1 in etcd, got v1beta1 (migration.objects.stored)"}},
 		"etcd is encrypted":  {happens: func(e *evidence) { read(e); e.stored(storedAs{}) }},
 		"etcd cannot be read": {happens: func(e *evidence) {
 			e.before.unknown = bits{3}
 			e.reads(func(n int, s *seen) bool { s.wrote = uint64(5 + n); return true })
-		}, weaker: "etcd cannot be read, and 1 objects were not written since the definition changed, so it is not known at which version they are stored: default/a"},
+		}, weaker: "etcd cannot be read, and 1 object was not written since the definition changed, so it is not known at which version that is stored: default/a"},
 		"an object was left, as the API server remembers": {happens: func(e *evidence) {
 			e.reads(func(n int, s *seen) bool { s.wrote = e.before.wrote[n]; return true })
 		}, want: []string{"default/a: expected it to be written at v1, got it as it was, stored at another version (migration.objects.stored)"}},
@@ -270,6 +270,18 @@ func TestJudge(t *testing.T) {
 			read(e)
 			e.violations = []history.Violation{{Object: "default/a", Operation: history.Operation{Kind: history.Read, Outcome: history.Acknowledged}, Expected: history.State{Exists: true, Content: "2"}, Actual: &history.State{Exists: true, Content: "1"}}}
 		}, want: []string{`default/a: expected "2", got "1" by client 0: read, acknowledged (migration.clients.writes)`}},
+		"a write is undone": {happens: func(e *evidence) {
+			read(e)
+			e.others, e.undone = true, []undoing{{"default/a", "controller", "stale", []string{`.spec.host ("b", now "a")`}}}
+		}, want: []string{`default/a: expected what controller wrote meanwhile to stay, got .spec.host ("b", now "a") by stale, which wrote back what was there before: have it send the resource version that it has read (migration.clients.writes)`}},
+		"a write is undone by who wrote before": {happens: func(e *evidence) {
+			read(e)
+			e.others, e.undone = true, []undoing{{"default/a", "controller", "helm", []string{`.spec.host ("b", now "a")`}}}
+		}, weaker: `default/a: expected what controller wrote meanwhile to stay, got .spec.host ("b", now "a") by helm, which wrote back what was there before: have it send the resource version that it has read, unless it is no migrator and meant to`},
+		"more changed than is followed": {happens: func(e *evidence) {
+			read(e)
+			e.others, e.followed, e.changed = true, []int{0}, sample{[]string{"default/a"}, 2}
+		}, weaker: "of 1 more object that changed it was not looked whether a write to it was undone"},
 		"a deletion is undone": {happens: func(e *evidence) {
 			read(e)
 			e.violations = []history.Violation{{Object: "default/a", Operation: history.Operation{Kind: history.Read, Outcome: history.Acknowledged}, Actual: &history.State{Exists: true, Content: "1"}}}

@@ -29,6 +29,9 @@ func (p *Proof) look(ctx context.Context, e *evidence) error {
 				e.identity(s)
 				e.managed(s)
 				e.ownership(s)
+				if p.options.Foreign {
+					e.follows(s)
+				}
 			}
 			if e.differs(v, s) {
 				s.owns(object)

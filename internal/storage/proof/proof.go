@@ -57,6 +57,10 @@ type Options struct {
 	// then; otherwise, managed fields show it.
 	Reported bool
 
+	// Foreign says that somebody else's program migrates. Objects that changed meanwhile are then followed write by write, to name the
+	// writes that it undid by writing what it had read before.
+	Foreign bool
+
 	// Untrimmed says that the migration is not asked to change status.storedVersions, and Unmended that it is not asked to change
 	// managed fields.
 	Untrimmed, Unmended bool
@@ -270,6 +274,7 @@ func (p *Proof) End(ctx context.Context) (verdict Verdict, err error) {
 		return p.verdict, err
 	}
 	p.explain(ctx, after)
+	p.follow(ctx, after)
 	findings := judge(after)
 	if p.options.Drop {
 		more, dropErr := p.drop(ctx, after)

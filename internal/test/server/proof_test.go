@@ -3,8 +3,11 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +20,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -27,6 +31,7 @@ import (
 	"github.com/crdconform/crdconform/internal/history"
 	"github.com/crdconform/crdconform/internal/storage/migrate"
 	"github.com/crdconform/crdconform/internal/storage/proof"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // proofPopulated installs a definition with a webhook, and n objects of about 1 kB that are stored at v1beta1, while v1 is the storage
@@ -185,6 +190,61 @@ func nothingLeftOfProof(t *testing.T, c *embedded.Cluster, definition string, n 
 		}
 		if bytes.Contains(text, []byte("crdconform.dev/proof")) || bytes.Contains(text, []byte("crdconform-writer")) {
 			t.Fatalf("something is left: %s", text)
+		}
+	}
+}
+
+// TestProofNamesUndoneWrites has a migrator that writes what it read before a controller wrote, without the resource version. Another one
+// takes the resource version with it, and its write of the same object is a conflict.
+func TestProofNamesUndoneWrites(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
+	c := shared.Cluster(t)
+	name := proofPopulated(t, c, 3)
+	_, group, _ := strings.Cut(name, ".")
+	objects := dynamic.NewForConfigOrDie(c.Config()).Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: "crontabs"}).Namespace("default")
+	for _, stale := range []bool{true, false} {
+		p, err := proof.Begin(t.Context(), c.Config(), name, proof.Options{Storage: c, OtherClients: true, Foreign: true, Untrimmed: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := objects.Get(t.Context(), "crontab-1", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err1 := objects.Patch(t.Context(), "crontab-1", types.MergePatchType, fmt.Appendf(nil, `{"host":"theirs-%t"}`, stale), metav1.PatchOptions{FieldManager: "controller"})
+		_, err2 := migrate.Run(t.Context(), c.Config(), name, migrate.Options{Steps: []migrate.Step{migrate.Objects}})
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		patch := map[string]any{"host": read.Object["host"], "port": read.Object["port"]}
+		if !stale {
+			patch["metadata"] = map[string]any{"resourceVersion": read.GetResourceVersion()}
+		}
+		body, err := json.Marshal(patch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := objects.Patch(t.Context(), "crontab-1", types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stale"}); stale != (err == nil) {
+			t.Fatal(err)
+		}
+		verdict, err := p.End(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		if stale {
+			want = []string{`default/crontab-1: expected what controller wrote meanwhile to stay, got .host ("theirs-true", now "localhost") by stale, which wrote back what was there before: ` +
+				`have it send the resource version that it has read (migration.clients.writes)`}
+		}
+		var got []string
+		for _, f := range verdict.Of(requirement.MigrationClientsWrites) {
+			got = append(got, f.String())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("stale: %t: got %q, want %q; weaker: %q", stale, got, want, verdict.Weaker)
 		}
 	}
 }
