@@ -16,6 +16,7 @@ const (
 	ColumnRemoved        RuleID = "column-removed"
 	NamesChanged         RuleID = "names-changed"
 	ConversionRemoved    RuleID = "conversion-removed"
+	WebhookMoved         RuleID = "webhook-moved"
 )
 
 func schemaUpgradeRules() []Rule {
@@ -108,6 +109,12 @@ func definitionUpgradeRules() []Rule {
 			Summary: "The old definition has a conversion webhook, and the new one has none.",
 			Why:     "Objects that are stored at other versions are no longer converted. Where a controller added the caBundle, it owns that, so server-side apply leaves a stanza with nothing else, which API servers reject; this is an error.",
 			Help:    "Keep the webhook for as long as an object or an installed definition may need it.",
+		},
+		{
+			ID: WebhookMoved, Level: Warning,
+			Summary: "The old definition names another service or URL for its webhook.",
+			Why:     "From when the definition is applied until the new one answers, nothing is converted; and Helm leaves definitions in crds/ as they are, so that they go on naming what is gone.",
+			Help:    "Keep the name, or have both answer until every installed definition names the new one.",
 		},
 	}
 }

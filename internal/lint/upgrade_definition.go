@@ -53,6 +53,9 @@ func (c *checker) compareNames(was, is apiextensionsv1.CustomResourceDefinitionN
 
 // compareConversion looks at what is left of a webhook that the old definition had.
 func (c *checker) compareConversion() {
+	if c.old.converts() && c.converts() {
+		c.compareAddress(c.old.client(), c.client())
+	}
 	if !c.old.converts() || c.converts() {
 		return
 	}
@@ -62,6 +65,29 @@ func (c *checker) compareConversion() {
 		why = owner + " owns caBundle there, so server-side apply leaves spec.conversion with nothing else, and API servers reject that (\"spec.conversion.strategy: Required value\")"
 	}
 	c.foundAs(level, ConversionRemoved, specPath().Child("conversion"), "the old definition has a conversion webhook, and this one has none: %s; keep the webhook while the old definition may be installed", why)
+}
+
+// compareAddress looks at whether the webhook is somewhere else than that of the old definition. A port or path may differ, since both are
+// those of one service.
+func (c *checker) compareAddress(was, is *apiextensionsv1.WebhookClientConfig) {
+	before, after := addressOf(was), addressOf(is)
+	if before != "" && after != "" && before != after {
+		c.found(WebhookMoved, specPath().Child("conversion", "webhook", "clientConfig"), "the webhook was %s and is %s now: requests at other versions fail until that answers, "+
+			"and an installed definition that is not replaced, as Helm leaves those in crds/, goes on calling the old one; keep the name, or have both answer for a release", before, after)
+	}
+}
+
+// addressOf is the service or URL of a webhook, or empty.
+func addressOf(client *apiextensionsv1.WebhookClientConfig) string {
+	switch {
+	case client == nil:
+		return ""
+	case client.Service != nil:
+		return "the service " + client.Service.Namespace + "/" + client.Service.Name
+	case client.URL != nil:
+		return *client.URL
+	}
+	return ""
 }
 
 // injector names what puts a caBundle into the definition, nothing if that is not known.

@@ -50,11 +50,26 @@ func (p *Process) cause(output string) string {
 	}
 	for _, pattern := range lacks {
 		if found := pattern.FindStringSubmatch(output); found != nil {
-			return "it asks for " + strings.Join(found[1:], " of ") + ", which the API server of this run does not serve; if that is no custom resource, " +
-				"check on a whole control plane, such as those of envtest and kind, or start the program without what needs it"
+			asked := "it asks for " + strings.Join(found[1:], " of ") + ", which "
+			if isCustom(found[len(found)-1]) {
+				return asked + "no definition that is installed serves: one that does is enough, or start the program without what needs it"
+			}
+			return asked + "the API server of this run does not serve: check on a whole control plane, such as those of envtest and kind, or start the program without what needs it"
 		}
 	}
 	return ""
+}
+
+// builtIn are the groups of Kubernetes that have a dot. Definitions of custom resources have other groups below k8s.io, with one name more.
+var builtIn = regexp.MustCompile(`^([a-z]+|(flowcontrol|internal)\.apiserver|rbac\.authorization)\.k8s\.io$`)
+
+// isCustom reports whether something is a custom resource: a resource with its group, or a group with a version.
+func isCustom(what string) bool {
+	group, _, isVersion := strings.Cut(what, "/")
+	if !isVersion {
+		_, group, _ = strings.Cut(what, ".")
+	}
+	return strings.Contains(group, ".") && !builtIn.MatchString(group)
 }
 
 // lastWords is what the program said at its end, for errors: what it lacked, if that is known, the beginning of its crash, or else its last
