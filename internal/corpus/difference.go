@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // difference is something that an earlier schema allowed at a place and a newer one does not, or not in the same way.
@@ -260,11 +261,11 @@ func (d *differing) texts(old, now *node) {
 		d.scalarly(old, now, "it must have the format "+now.format+" now", free, none, aText(func(s string) bool { return now.hasFormat(s) }))
 	}
 	if now.minLength > old.minLength {
-		d.length(old, now, fmt.Sprintf("it must be at least %d characters long now%s", now.minLength, before(old.minLength, 0)),
+		d.length(old, now, fmt.Sprintf("it must be at least %s long now%s", visible.Count(now.minLength, "character", ""), before(old.minLength, 0)),
 			now.minLength, unlimited, now.minLength-1, old.minLength)
 	}
 	if now.maxLength < old.maxLength {
-		d.length(old, now, fmt.Sprintf("it must be at most %d characters long now%s", now.maxLength, before(old.maxLength, unlimited)),
+		d.length(old, now, fmt.Sprintf("it must be at most %s long now%s", visible.Count(now.maxLength, "character", ""), before(old.maxLength, unlimited)),
 			0, now.maxLength, now.maxLength+1, min(old.maxLength, now.maxLength+longLength))
 	}
 }

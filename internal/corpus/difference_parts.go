@@ -9,6 +9,7 @@ import (
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // What schemas say of lists, objects and parts of them, compared by differing.
@@ -24,7 +25,7 @@ func (d *differing) lists(old, now *node) {
 	isList := func(value any) bool { return typeOf(value) == arrays }
 	if now.minItems > old.minItems {
 		d.add(difference{
-			path: old.path, change: fmt.Sprintf("it must have at least %d items now%s", now.minItems, before(old.minItems, 0)), effect: Refused, at: old,
+			path: old.path, change: fmt.Sprintf("it must have at least %s now%s", visible.Count(now.minItems, "item", ""), before(old.minItems, 0)), effect: Refused, at: old,
 			values: func(m, after *maker) []any {
 				return slices.Concat(after.listsOf(now, now.minItems-1, old.minItems), m.listsOf(old, now.minItems-1, old.minItems))
 			},
@@ -33,7 +34,7 @@ func (d *differing) lists(old, now *node) {
 	}
 	if now.maxItems < old.maxItems {
 		d.add(difference{
-			path: old.path, change: fmt.Sprintf("it must have at most %d items now%s", now.maxItems, before(old.maxItems, unlimited)), effect: Refused, at: old,
+			path: old.path, change: fmt.Sprintf("it must have at most %s now%s", visible.Count(now.maxItems, "item", ""), before(old.maxItems, unlimited)), effect: Refused, at: old,
 			unmet: tooMany(now.maxItems),
 			values: func(m, after *maker) []any {
 				return slices.Concat(after.listsOf(now, now.maxItems+1), m.listsOf(old, now.maxItems+1))
@@ -108,7 +109,7 @@ func (d *differing) objects(old, now *node) {
 	isObject := func(value any) bool { return typeOf(value) == objects }
 	if now.minFields > old.minFields {
 		d.add(difference{
-			path: old.path, change: fmt.Sprintf("it must have at least %d fields now%s", now.minFields, before(old.minFields, 0)), effect: Refused, at: old,
+			path: old.path, change: fmt.Sprintf("it must have at least %s now%s", visible.Count(now.minFields, "field", ""), before(old.minFields, 0)), effect: Refused, at: old,
 			values: func(m, after *maker) []any {
 				return slices.Concat(after.mapsOf(now, now.minFields-1), m.mapsOf(old, now.minFields-1))
 			},
@@ -117,7 +118,7 @@ func (d *differing) objects(old, now *node) {
 	}
 	if now.maxFields < old.maxFields {
 		d.add(difference{
-			path: old.path, change: fmt.Sprintf("it must have at most %d fields now%s", now.maxFields, before(old.maxFields, unlimited)), effect: Refused, at: old,
+			path: old.path, change: fmt.Sprintf("it must have at most %s now%s", visible.Count(now.maxFields, "field", ""), before(old.maxFields, unlimited)), effect: Refused, at: old,
 			unmet: tooMany(now.maxFields),
 			values: func(m, after *maker) []any {
 				return slices.Concat(after.mapsOf(now, now.maxFields+1), m.mapsOf(old, now.maxFields+1))

@@ -116,7 +116,7 @@ func staleCases() map[string]struct {
 			`spec.m: it must have at most 3 fields now [refused] {"m":{"alpha-0":"garnet-nickel","amber-1":"garnet","anchor-2":"coral","apple-3":"willow-river"}}`,
 		}},
 		"one of the fields": {`m: {type: object, properties: {a: {type: string}, b: {type: string}}}`, `m: {type: object, maxProperties: 1, properties: {a: {type: string}, b: {type: string}}}`, []string{
-			`spec.m: it must have at most 1 fields now [refused] {"m":{"a":"garnet","b":"coral"}}`,
+			`spec.m: it must have at most 1 field now [refused] {"m":{"a":"garnet","b":"coral"}}`,
 		}},
 		"null": {`s: {type: string, nullable: true}`, `s: {type: string}`, []string{
 			`spec.s: null is no longer allowed, so API servers drop it [dropped] {"s":null} -> {}`,

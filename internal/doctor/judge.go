@@ -276,7 +276,7 @@ func (j *judge) readable() {
 	if j.Storage != nil {
 		for _, v := range j.Storage.Versions {
 			if !v.Defined && v.ManagedFields > 0 {
-				wrong = append(wrong, fmt.Sprintf("the managed fields of %d objects name %s, which it no longer has", v.ManagedFields, v.Name))
+				wrong = append(wrong, fmt.Sprintf("the managed fields of %s name %s, which it no longer has", visible.Count(v.ManagedFields, "object", ""), v.Name))
 			}
 			if !v.Defined && v.Stored > 0 {
 				wrong = append(wrong, fmt.Sprintf("%s stored at %s, which it no longer has", visible.Count(v.Stored, "object is", "objects are"), v.Name))
@@ -332,7 +332,7 @@ func (j *judge) requested() {
 		case len(v.Requests.Asked) > 0 || v.Requests.Total > 0:
 			asked = append(asked, fmt.Sprintf("%s is deprecated and asked for (%s)", v.Name, v.Requests.Basis))
 		case v.ManagedFields > 0 && !v.Requests.Known:
-			asked = append(asked, fmt.Sprintf("%s is deprecated, and the managed fields of %d objects name it", v.Name, v.ManagedFields))
+			asked = append(asked, fmt.Sprintf("%s is deprecated, and the managed fields of %s name it", v.Name, visible.Count(v.ManagedFields, "object", "")))
 		case !v.Requests.Known:
 			for _, gap := range v.Requests.Gaps {
 				unknown = append(unknown, gap.Why)

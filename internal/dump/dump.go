@@ -26,6 +26,9 @@ type Object struct {
 	// Stored reports that JSON is what etcd has, which no API server converted or completed by defaults.
 	Stored bool
 
+	// Generated reports that it is from no cluster, so that nobody has applied it.
+	Generated bool
+
 	// From is where it was found: a file and a line, with the number of the item in a list, or the key in etcd.
 	From string
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/dump"
 	"github.com/crdconform/crdconform/internal/options"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -101,9 +102,9 @@ func (s *session) noteStale(kind reports.Kind, objects int, missed []string) {
 	if kind.Definition == "" || objects+len(missed) == 0 {
 		return
 	}
-	note := fmt.Sprintf("%s: %d objects were tried that earlier definitions allow and the current one would refuse, change or default differently", kind.Definition, objects)
+	note := fmt.Sprintf("%s: %s tried that earlier definitions allow and the current one would refuse, change or default differently", kind.Definition, visible.Count(objects, "object was", "objects were"))
 	if len(missed) > 0 {
-		note += fmt.Sprintf("; %d differences were not judged: %s", len(missed), strings.Join(missed[:min(len(missed), most)], "; "))
+		note += fmt.Sprintf("; %s not judged: %s", visible.Count(len(missed), "difference was", "differences were"), strings.Join(missed[:min(len(missed), most)], "; "))
 		if more := len(missed) - most; more > 0 {
 			note += fmt.Sprintf("; and %d more, in the log of %s", more, requirement.WebhookFailureEarlierSchemas)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/crdconform/crdconform/internal/memory"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/process"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/loadgen"
 )
@@ -273,7 +274,7 @@ func (t LoadTest) limited(c config.Config) error {
 		slices.ContainsFunc(stages, func(w load.Workload) bool { return kepLimit(w.Batch, float64(w.Bytes)) > 0 }) {
 		return nil
 	}
-	what := fmt.Sprintf("%d objects", stages[0].Batch)
+	what := visible.Count(stages[0].Batch, "object", "")
 	if stages[0].Bytes > 0 {
 		what += fmt.Sprintf(" of %d bytes", stages[0].Bytes)
 	}
@@ -292,7 +293,7 @@ func unlimited(o config.Objectives, l *loadgen.Load) ([]string, error) {
 			limited = true
 			continue
 		}
-		note := fmt.Sprintf("the objective %s does not cover %d objects of %.0f bytes in a request, so it does not judge the stage %q", options.KEPPreset, s.Batch, sizeOf(s), s.Name)
+		note := fmt.Sprintf("the objective %s does not cover %s of %.0f bytes in a request, so it does not judge the stage %q", options.KEPPreset, visible.Count(s.Batch, "object", ""), sizeOf(s), s.Name)
 		if !slices.Contains(notes, note) {
 			notes = append(notes, note)
 		}

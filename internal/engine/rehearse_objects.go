@@ -15,6 +15,7 @@ import (
 	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/rehearsal"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // readObjects reads the objects that the cluster has before the upgrade, or generates them.
@@ -63,7 +64,7 @@ func (p *RehearsalPlan) collect(ctx context.Context, name, key string, edit func
 		p.notes = append(p.notes, fmt.Sprintf("%s: objects of other definitions were left out: %s", name, summary.OtherKinds()))
 	}
 	if summary.CBOR > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("%s: %d objects are CBOR in etcd, and were brought in as JSON", name, summary.CBOR))
+		p.notes = append(p.notes, fmt.Sprintf("%s: %s CBOR in etcd, brought in as JSON", name, visible.Count(summary.CBOR, "object is", "objects are")))
 	}
 	return nil
 }
@@ -173,7 +174,7 @@ func (p *RehearsalPlan) stale(d *corpus.Definition, later []*corpus.Definition, 
 		missed += len(gaps)
 	}
 	if missed > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("%s: for %d differences between the schemas of %s, no object was found that shows them", d.Name(), missed, version))
+		p.notes = append(p.notes, fmt.Sprintf("%s: no object was found that shows %s between the schemas of %s", d.Name(), visible.Count(missed, "difference", ""), version))
 	}
 	return objects
 }
@@ -193,7 +194,7 @@ func (p *RehearsalPlan) add(d *corpus.Definition, version string, objects []*uns
 		}
 		if err := p.objects.Add(dump.Object{
 			Group: d.CRD.Spec.Group, Version: version, Kind: d.CRD.Spec.Names.Kind, Namespace: object.GetNamespace(), Name: object.GetName(), JSON: raw,
-			From: "generated object " + object.GetName(),
+			From: "generated object " + object.GetName(), Generated: true,
 		}, nil); err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func upgradeTests() map[RuleID][]ruleTest {
 			{found: there("host: {type: string, pattern: '^[a-z]+$'}"), line: "host:", says: "it must match ^[a-z]+$ now, and not only ^[a-z.]+$", absent: there("host: {type: string, pattern: '^[.a-z]+$'}"), old: there("host: {type: string, pattern: '^[a-z.]+$'}")},
 			{found: there("at: {type: string, format: date-time}"), level: Warning, line: "at:", says: "the format date-time now", absent: none, old: there("at: {type: string}")},
 			{found: there("l: {type: array, items: {type: string, maxLength: 3}}"), line: "l:", says: "stored objects keep it while spec.l does not change", absent: none, old: there("l: {type: array, items: {type: string}}")},
-			{found: there("l: {type: array, maxItems: 1, items: {type: string}}"), line: "l:", says: "at most 1 items now", absent: there("l: {type: array, maxItems: 3, items: {type: string}}"), old: there("l: {type: array, maxItems: 2, items: {type: string}}")},
+			{found: there("l: {type: array, maxItems: 1, items: {type: string}}"), line: "l:", says: "at most 1 item now", absent: there("l: {type: array, maxItems: 3, items: {type: string}}"), old: there("l: {type: array, maxItems: 2, items: {type: string}}")},
 			{found: there("l: {type: array, x-kubernetes-list-type: set, items: {type: string}}"), level: Warning, line: "l:", says: "its items must be distinct now", absent: none, old: there("l: {type: array, items: {type: string}}")},
 		},
 		TypeChanged: {{found: there("port: {type: string}"), line: "port:", says: `it was an integer and must be a string now, such as in {"spec":{"port":`, absent: there("port: {x-kubernetes-int-or-string: true}"), old: there("port: {type: integer}")}},
@@ -85,6 +85,9 @@ func upgradeTests() map[RuleID][]ruleTest {
 			{found: none, line: "names:", says: "no longer in the category acme, so kubectl get acme leaves it out", absent: edits{"kind: Widget\n", "kind: Widget\n    categories: [acme]\n"}, old: edits{"kind: Widget\n", "kind: Widget\n    categories: [acme]\n"}},
 			{found: edits{"kind: Widget\n", "kind: Widget\n    singular: widgy\n"}, line: "singular:", says: "singular was widget and is widgy now", absent: edits{"kind: Widget\n", "kind: Widget\n    singular: widget\n"}, old: none},
 			{found: edits{"kind: Widget\n", "kind: Widget\n    listKind: Widgets\n"}, line: "listKind:", says: "listKind was WidgetList", absent: edits{"kind: Widget\n", "kind: Widget\n    listKind: WidgetList\n"}, old: none},
+		},
+		WebhookMoved: {
+			{found: webhooks("name: widgets}", "name: converter}"), line: "clientConfig:", says: "the webhook was the service system/widgets and is the service system/converter now", absent: webhooks("name: widgets}", "name: widgets, port: 8443}"), old: webhooks()},
 		},
 		ConversionRemoved: {
 			{found: none, level: Error, line: "spec:", says: "cainjector owns caBundle there", absent: webhooks(), old: webhooks()},

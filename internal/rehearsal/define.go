@@ -12,6 +12,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/storage/migrate"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -179,9 +180,9 @@ func (r *record) takenAway(k *kind) {
 // appliedBefore notes which objects kubectl has last applied at another version than the one that is stored from now on.
 func (r *record) appliedBefore(k *kind) {
 	for _, version := range k.old.versions() {
-		if objects := k.applied[version]; len(objects) > 0 && version != k.new.storage() && k.old.storage() != k.new.storage() {
-			r.note("%d objects of %s, such as %s, were last applied at %s by kubectl: when their manifests are rewritten to %s, a field that has another name there stays in the object if it is removed from the manifest; "+
-				"rewrite them first, and kubectl apply set-last-applied -f MANIFEST, before they change", len(objects), k.name, objects[0], version, k.new.storage())
+		if objects := k.applied[version]; len(objects) > 0 && version != k.new.storage() && (k.old.storage() != k.new.storage() || !k.new.has(version)) {
+			r.note("%s last applied at %s by kubectl, such as %s: when its manifest is rewritten to %s, a field that has another name there stays in the object if it is removed from the manifest; "+
+				"rewrite manifests first, and kubectl apply set-last-applied -f MANIFEST, before they change", visible.Count(len(objects), "object of "+k.name+" was", "objects of "+k.name+" were"), version, objects[0], k.new.storage())
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/dump"
 	"github.com/crdconform/crdconform/internal/kube"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -75,14 +76,14 @@ func (i *intake) bring(ctx context.Context) error {
 		if e.bare {
 			k.bare++
 		}
-		if applied := gjson.Get(gjson.GetBytes(raw, "metadata.annotations."+strings.ReplaceAll(kube.LastApplied, ".", `\.`)).String(), "apiVersion").String(); applied != "" {
+		if applied := gjson.Get(gjson.GetBytes(raw, "metadata.annotations."+strings.ReplaceAll(kube.LastApplied, ".", `\.`)).String(), "apiVersion").String(); applied != "" && !e.generated {
 			_, version, _ := strings.Cut(applied, "/")
 			k.applied[version] = append(k.applied[version], kube.Key(e.namespace, e.name))
 		}
 		k.stored[e.version]++
 	}
 	if cut > 0 {
-		i.record.note("%d objects were brought in without owner references to objects that are not among them: the garbage collector of this cluster would delete them", cut)
+		i.record.note("%s brought in without owner references to objects that are not there: the garbage collector of this cluster would delete what has them", visible.Count(cut, "object was", "objects were"))
 	}
 	return nil
 }
@@ -172,7 +173,7 @@ func (i *intake) settle(ctx context.Context, k *kind) error {
 		return i.union(ctx, k)
 	}
 	if !i.hooks.old.converts(k.old) || len(served) == 0 {
-		i.record.note("%d objects of %s are stored at the version that they were given at, which is not the storage version %s, since nothing converts them", len(left), k.name, storage)
+		i.record.note("%s stored as given and not at the storage version %s, since nothing converts", visible.Count(len(left), "object of "+k.name+" is", "objects of "+k.name+" are"), storage)
 		return i.union(ctx, k)
 	}
 	failures, err := i.each(ctx, left, func(ctx context.Context, object string) (func() error, error) {
@@ -196,7 +197,7 @@ func (i *intake) settle(ctx context.Context, k *kind) error {
 		return err
 	}
 	if len(failures) > 0 {
-		i.record.note("%d objects of %s could not be brought to the storage version %s, such as %s: %s", len(failures), k.name, storage, failures[0].object, said(failures[0].err))
+		i.record.note("%s of %s could not be brought to the storage version %s, such as %s: %s", visible.Count(len(failures), "object", ""), k.name, storage, failures[0].object, said(failures[0].err))
 	}
 	return i.union(ctx, k)
 }

@@ -51,6 +51,7 @@ type entry struct {
 	offset          int64
 	length          int32
 	stored          bool // it is as etcd has it
+	generated       bool // it is from no cluster
 	bare            bool // it is from a cluster, without the managed fields that it has there
 	from            string
 }
@@ -102,7 +103,7 @@ func (o *Objects) Add(object dump.Object, edit func(*unstructured.Unstructured) 
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(object.JSON, &u.Object); err != nil {
 		return fmt.Errorf("%s: %w", object.From, err)
 	}
-	e := entry{definition: d, namespace: object.Namespace, name: object.Name, version: object.Version, stored: object.Stored, from: object.From}
+	e := entry{definition: d, namespace: object.Namespace, name: object.Name, version: object.Version, stored: object.Stored, generated: object.Generated, from: object.From}
 	if err := e.placed(u); err != nil {
 		return fmt.Errorf("%s: %s %s %w", object.From, object.Kind, object.Name, err)
 	}

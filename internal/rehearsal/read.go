@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -67,8 +68,8 @@ func (r *reader) refusedBefore(ctx context.Context, k *kind, version string, obj
 		k.invalid[f.object] = true
 	}
 	if len(failures) > 0 {
-		r.record.note("%d objects of %s, such as %s, were not valid at %s before the upgrade, and could not be applied then either, for which it is not to blame; mend them: %s",
-			len(failures), k.name, failures[0].object, version, said(failures[0].err))
+		r.record.note("%s not valid at %s before the upgrade, such as %s, and could not be applied then either, for which it is not to blame; mend that: %s",
+			visible.Count(len(failures), "object of "+k.name+" was", "objects of "+k.name+" were"), version, failures[0].object, said(failures[0].err))
 	}
 	return err
 }

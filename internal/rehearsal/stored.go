@@ -11,6 +11,7 @@ import (
 	"github.com/crdconform/crdconform/internal/storage"
 	"github.com/crdconform/crdconform/internal/storage/migrate"
 	"github.com/crdconform/crdconform/internal/storage/proof"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -73,8 +74,8 @@ func (r *record) unmanaged(k *kind, id requirement.ID) {
 	if k.scoped {
 		all = " -A"
 	}
-	why := fmt.Sprintf("%d of %d objects were dumped without their managed fields, which kubectl hides, so whether these name a version that goes, or their managers can still apply, is not known; "+
-		"dump them again: kubectl get %s.%s%s -o yaml --show-managed-fields", k.bare, k.objects, k.plural, k.group, all)
+	why := fmt.Sprintf("%d of %s dumped without their managed fields, which kubectl hides, so whether these name a version that goes, or their managers can still apply, is not known; "+
+		"dump them again: kubectl get %s.%s%s -o yaml --show-managed-fields", k.bare, visible.Count(k.objects, "object was", "objects were"), k.plural, k.group, all)
 	if len(k.dropped()) > 0 {
 		r.open(id, k, why)
 	} else if id != requirement.UpgradeDropSafe {
@@ -210,7 +211,7 @@ func (s *stored) proveMigration(ctx context.Context, k *kind) error {
 		s.record.find(finding{id: id, kind: k, version: k.new.storage(), message: "the migration is not complete: " + failed.Error(), commands: commands})
 	}
 	for _, one := range result.Orphans {
-		s.record.note("%s: %s owned %s at %s, which nobody owns after the migration: %d objects, such as %s", k.name, one.Manager, strings.Join(one.Fields, ", "), one.Version, one.Objects, one.Example)
+		s.record.note("%s: %s owned %s at %s, which nobody owns after the migration: %s, such as %s", k.name, one.Manager, strings.Join(one.Fields, ", "), one.Version, visible.Count(one.Objects, "object", ""), one.Example)
 	}
 	return nil
 }

@@ -169,7 +169,7 @@ func serverText(s *loadgen.Server) string {
 	b.WriteString(metricsText(s))
 	b.WriteString(callsText(s))
 	for _, one := range s.Watch {
-		fmt.Fprintf(&b, "watch at %s: %d events of %d writes, p99 %.3g ms\n", one.Version, one.Events, one.Writes, one.Times.P99)
+		fmt.Fprintf(&b, "watch at %s: %s of %s, p99 %.3g ms\n", one.Version, visible.Count(one.Events, "event", ""), visible.Count(one.Writes, "write", ""), one.Times.P99)
 	}
 	for _, cold := range s.Cold {
 		fmt.Fprintln(&b, coldText(cold))
@@ -180,7 +180,7 @@ func serverText(s *loadgen.Server) string {
 			if p.OverLimit {
 				over = ", more than the 60 s that API servers have"
 			}
-			fmt.Fprintf(&b, "%d objects: the first LIST takes %.3g s%s\n", p.Objects, p.Seconds, over)
+			fmt.Fprintf(&b, "%s: the first LIST takes %.3g s%s\n", visible.Count(p.Objects, "object", ""), p.Seconds, over)
 		}
 		if c := r.Confirmation; c != nil {
 			fmt.Fprintln(&b, confirmationText(*c))
@@ -289,7 +289,7 @@ func callText(c loadgen.VerbCalls) string {
 
 // confirmationText says what was predicted, what was measured, and how far apart that is.
 func confirmationText(c loadgen.Confirmation) string {
-	return fmt.Sprintf("predicted %.3g s for %d objects, measured %.3g s: %s", c.Predicted, c.Objects, c.Measured, c.Apart)
+	return fmt.Sprintf("predicted %.3g s for %s, measured %.3g s: %s", c.Predicted, visible.Count(c.Objects, "object", ""), c.Measured, c.Apart)
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }

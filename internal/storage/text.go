@@ -105,7 +105,7 @@ func atLeast(n, unknown int64) string {
 func requestsText(v *Version) string {
 	switch {
 	case v.Requests.Total > 0:
-		return fmt.Sprintf("%d, of %d clients", v.Requests.Total, len(v.Requests.Asked))
+		return fmt.Sprintf("%d, of %s", v.Requests.Total, visible.Count(len(v.Requests.Asked), "client", ""))
 	case len(v.Requests.Asked) > 0:
 		return "yes"
 	case !v.Defined || !v.Served:
@@ -153,7 +153,7 @@ func (r Request) Text() string {
 	if r.Count == 0 {
 		return r.Resource
 	}
-	return fmt.Sprintf("%s with %s: %d requests for %s, the last at %s", r.User, r.UserAgent, r.Count, r.Resource, r.Last.Format("2006-01-02T15:04:05Z"))
+	return fmt.Sprintf("%s with %s: %s for %s, the last at %s", r.User, r.UserAgent, visible.Count(r.Count, "request", ""), r.Resource, r.Last.Format("2006-01-02T15:04:05Z"))
 }
 
 func kindText(kind Kind) string {

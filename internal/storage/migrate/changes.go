@@ -12,6 +12,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/crdconform/crdconform/internal/kube"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // compared is of how many objects the dry run looks at what the write would change, at most.
@@ -29,18 +30,11 @@ type Change struct {
 
 // String says what changes, and in how many objects.
 func (c Change) String() string {
-	text := fmt.Sprintf("%s at %s: %s, such as %s", c.Difference, c.Version, numbered(c.Objects), c.Example)
+	text := fmt.Sprintf("%s at %s: %s, such as %s", c.Difference, c.Version, visible.Count(c.Objects, "object", ""), c.Example)
 	if c.Default {
 		return text + "; it is the default of the schema, which any write stores"
 	}
 	return text
-}
-
-func numbered(n int) string {
-	if n == 1 {
-		return "1 object"
-	}
-	return fmt.Sprintf("%d objects", n)
 }
 
 // compare notes what writing an object as it is would change, at each version at which it is read: what is written at another version than

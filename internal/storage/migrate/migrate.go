@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/internal/kube"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // Step is a part of a migration.
@@ -332,7 +333,7 @@ func (m *migration) locked(ctx context.Context) error {
 			return err
 		}
 		if n := len(m.result.Refused); n > 0 {
-			return incomplete("%s refused by the dry run; nothing was written", objects(n))
+			return incomplete("%s refused by the dry run; nothing was written", visible.Count(n, "object was", "objects were"))
 		}
 		if m.result.Harmed > 0 {
 			return incomplete("the dry run shows that writing objects as they are changes them, which is the fault of the conversion; nothing was written; mend the webhook, or leave out the step dry-run")
@@ -380,7 +381,7 @@ func (m *migration) migrate(ctx context.Context) error {
 			}
 		}
 		if n := len(m.result.Refused); n > 0 {
-			return incomplete("%s not migrated; status.storedVersions was left as it is", objects(n))
+			return incomplete("%s not migrated; status.storedVersions was left as it is", visible.Count(n, "object was", "objects were"))
 		}
 		if err := m.completed(ctx); err != nil {
 			return err
@@ -390,14 +391,6 @@ func (m *migration) migrate(ctx context.Context) error {
 		return m.trim(ctx)
 	}
 	return nil
-}
-
-// objects is a number of them, with the verb.
-func objects(n int) string {
-	if n == 1 {
-		return "1 object was"
-	}
-	return fmt.Sprintf("%d objects were", n)
 }
 
 // inspect reads the definition and refuses those that cannot be migrated.

@@ -82,7 +82,7 @@ hostPort: localhost:1235
 	if leg := outcome.Legs[0]; leg.Kinds[0].Objects != 2 || leg.Kinds[0].Stored["v1beta1"] != 2 {
 		t.Errorf("got %+v", leg.Kinds)
 	}
-	if notes := strings.Join(outcome.Notes, "\n"); !strings.Contains(notes, "1 objects were brought in without owner references") {
+	if notes := strings.Join(outcome.Notes, "\n"); !strings.Contains(notes, "1 object was brought in without owner references") {
 		t.Errorf("the notes are %s", notes)
 	}
 }

@@ -186,7 +186,12 @@ func TestRehearsalBlamesNoUpgradeForWhatItDidNotDo(t *testing.T) {
 		{"a kind that only the old release has", func(u *rehearsaltest.Upgrade) { u.Releases[0].Definitions += "\n---" + gadgets }, "gadgets.example.com is gone from the new release"},
 		{"an object that was invalid before", func(u *rehearsaltest.Upgrade) {
 			u.Objects += "\n---\napiVersion: example.com/v1beta1\nkind: Widget\nmetadata: {name: odd}\nspec: {size: 1x1, color: true}\n"
-		}, "such as default/odd, were not valid at v1beta1 before the upgrade"},
+		}, "1 object of widgets.example.com was not valid at v1beta1 before the upgrade, such as default/odd"},
+		{"objects that were last applied at a version that goes", func(u *rehearsaltest.Upgrade) {
+			redefined([]string{widgetVersion("v1alpha1", "served", betaFields), widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)},
+				[]string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)})(u)
+			u.Objects += "\n---\napiVersion: example.com/v1beta1\nkind: Widget\nmetadata:\n  name: manual\n  annotations: {kubectl.kubernetes.io/last-applied-configuration: '{\"apiVersion\": \"example.com/v1alpha1\"}'}\nspec: {size: 1x1}\n"
+		}, "1 object of widgets.example.com was last applied at v1alpha1 by kubectl, such as default/manual"},
 		{"a version that is served no more", func(u *rehearsaltest.Upgrade) {
 			redefined([]string{widgetVersion("v1alpha1", "served", betaFields), widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)},
 				[]string{widgetVersion("v1alpha1", "", betaFields), widgetVersion("v1beta1", "served", betaFields), widgetVersion("v1", "served stored", gaFields)})(u)
