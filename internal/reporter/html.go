@@ -54,6 +54,9 @@ const mostInFull = 300
 // HTML writes the report as one self-contained page.
 func HTML(r *reports.Report, w io.Writer) error {
 	subjects, causes, problems, room := Subjects(r), Causes(r), problems(r), mostExchanges
+	if passes(r) {
+		room = 0 // what is tolerated is not looked into by most, and its files are in the folder
+	}
 	listed := problems[:min(len(problems), mostProblems)]
 	above := map[string]bool{}
 	for _, result := range listed {

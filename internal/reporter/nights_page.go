@@ -194,7 +194,7 @@ func (n *Nights) chart(t trend) trendChart {
 	}
 	slices.Reverse(lower)
 	body := fmt.Sprintf(`<polygon class="band" points="%s"/><path class="line" d="%s"/>%s`, strings.Join(append(upper, lower...), " "), line.String(), points.String())
-	note := fmt.Sprintf("%d nights; grey is the noise of the nights before", measured)
+	note := visible.Count(measured, "night", "nights") + "; grey is the noise of the nights before"
 	if len(slow) > 0 {
 		note += fmt.Sprintf(", and %s slower than that: %s", visible.Count(len(slow), "night is", "nights are"), strings.Join(slow[max(0, len(slow)-5):], ", "))
 	}

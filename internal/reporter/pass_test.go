@@ -74,3 +74,28 @@ func TestPageOfAPass(t *testing.T) {
 		t.Error("the levels are not those that the script takes them for")
 	}
 }
+
+// TestPageOfACheckThatPasses leaves the requests and responses of what is put up with to the folder of the report. They are on the page of one
+// that fails.
+func TestPageOfACheckThatPasses(t *testing.T) {
+	t.Parallel()
+	r := passing(5)
+	r.Results = slices.Clone(r.Results[:76])
+	for i := range 10 {
+		r.Results[3*i+1].Verdict = requirement.Tolerated
+		r.Results[3*i+1].Files = []reports.File{{Path: "evidence/request.json", Data: []byte(`{"long": "` + strings.Repeat("x", 10_000) + `"}`)}}
+	}
+	Conclude(r)
+	page := string(written(t, r, HTML))
+	if n := len(page); n > 200_000 || strings.Contains(page, "xxxx") {
+		t.Errorf("the page of %d requirements has %d bytes", len(r.Results), n)
+	}
+	if !strings.Contains(page, "evidence/request.json") {
+		t.Error("the page does not lead to the file")
+	}
+	r.Results[0].Verdict = requirement.Failed
+	Conclude(r)
+	if page := string(written(t, r, HTML)); !strings.Contains(page, "xxxx") {
+		t.Error("the page of a run that fails lacks requests")
+	}
+}

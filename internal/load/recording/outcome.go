@@ -80,8 +80,9 @@ func judged(q *Question, response contract.Response) outcome {
 	if response.Status == 0 && response.Err != nil {
 		o.missing = response.Err.Error()
 	}
-	if len(judgement.Violations) > 0 {
-		o.detail = judgement.Violations[0].String()
+	if all := judgement.Violations; len(all) > 0 {
+		worst := slices.IndexFunc(all, func(v contract.Violation) bool { return v.Severity != contract.Tolerated })
+		o.detail = all[max(worst, 0)].String()
 	}
 	o.refused = Refusal(judgement) != ""
 	for _, raw := range judgement.Objects {

@@ -57,3 +57,17 @@ func TestLeaveOutRefused(t *testing.T) {
 		t.Errorf("stopped: %+v", refused)
 	}
 }
+
+// TestReasonOfAFailure wants the violation over which a request fails to be named, though one that is put up with comes before it.
+func TestReasonOfAFailure(t *testing.T) {
+	t.Parallel()
+	request, err := contract.ParseRequest(review("1", widget("v1", `{}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refusal := []byte(`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","response":{"uid":"1","result":{"status":"Failed","message":"no such mode"}}}`)
+	o := judged(&Question{Request: request}, contract.Response{Status: 200, ContentType: "text/plain", Body: refusal})
+	if !strings.Contains(o.detail, "no such mode") || strings.Contains(o.detail, "text/plain") {
+		t.Errorf("the reason is %q", o.detail)
+	}
+}
