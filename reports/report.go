@@ -79,6 +79,9 @@ type Webhook struct {
 	URL   string `json:"url"`
 	Kinds []Kind `json:"kinds"` // kinds that it was judged with
 
+	// Program is the program that was started as the webhook, with its arguments; empty if none was.
+	Program string `json:"program,omitempty"`
+
 	// MinCoverage is the share of the fields of each kind that must be exercised, from 0 to 1; 0 if none was requested.
 	MinCoverage float64 `json:"minCoverage,omitempty"`
 }

@@ -6,12 +6,15 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/cluster/redact"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/load"
+	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/reports"
@@ -182,13 +185,25 @@ func (s *session) meant(kind corpus.Corpus, path, into string) (string, bool) {
 	return "", false
 }
 
+// program returns the command line of the program under test; empty if there is none.
+func (s *session) program() string {
+	if s.want.Webhook.Command == nil {
+		return ""
+	}
+	var words []string
+	for _, word := range s.want.Webhook.Command.Args {
+		words = append(words, shell.Quote(word))
+	}
+	return redact.Text(strings.Join(words, " "))
+}
+
 // describe adds a kind to the webhook in the report, if the report has one.
 func (s *session) describe(subject *suites.Subject) {
 	if s.want.JudgesServer && len(s.loads) == 0 && !s.selectsChapter(webhook.Area.Name) {
 		return
 	}
 	if s.report.Webhook == nil {
-		s.report.Webhook = &reports.Webhook{URL: subject.Client.Endpoint().URL, MinCoverage: float64(s.want.Generate.Coverage)}
+		s.report.Webhook = &reports.Webhook{URL: subject.Client.Endpoint().URL, Program: s.program(), MinCoverage: float64(s.want.Generate.Coverage)}
 	}
 	w, k := s.report.Webhook, s.described(subject)
 	w.Kinds = append(w.Kinds, k)

@@ -102,7 +102,7 @@ func sameTarget(r *reports.Report, other *reports.Report, name, otherName string
 		return fmt.Errorf("%s is about the webhook at %s, and %s about the one at %s: they cannot be merged", name, visible.Text(x), otherName, visible.Text(y))
 	}
 	if isLocal(r.Webhook) {
-		if err := sameProgram(r, other, name, otherName); err != nil {
+		if err := sameProgram(r.Webhook, other.Webhook, name, otherName); err != nil {
 			return err
 		}
 	}
@@ -118,22 +118,14 @@ func sameTarget(r *reports.Report, other *reports.Report, name, otherName string
 
 // sameProgram fails when webhooks on a machine of their own, whose ports say nothing, are distinguished by something else: the program
 // that was started with its arguments, or the definitions.
-func sameProgram(r *reports.Report, other *reports.Report, name, otherName string) error {
-	if x, y := started(r.Command), started(other.Command); x != "" && y != "" && x != y {
+func sameProgram(r, other *reports.Webhook, name, otherName string) error {
+	if x, y := r.Program, other.Program; x != "" && y != "" && x != y {
 		return fmt.Errorf("%s is about the program %s, and %s about %s: they cannot be merged", name, visible.Text(x), otherName, visible.Text(y))
 	}
-	if x, y := definitions(r.Webhook), definitions(other.Webhook); x != "" && y != "" && x != y {
+	if x, y := definitions(r), definitions(other); x != "" && y != "" && x != y {
 		return fmt.Errorf("%s is about %s, and %s about %s: they cannot be merged", name, visible.Text(x), otherName, visible.Text(y))
 	}
 	return nil
-}
-
-// started is the program that a command started, with its arguments, or empty when it says none. What differs from start to start
-// has names there: {port}, {certs}.
-func started(command string) string {
-	_, program, _ := strings.Cut(command, " -- ")
-	program, _, _ = strings.Cut(program, "; crdconform ") // which others follow
-	return program
 }
 
 // definitions returns the definitions that a webhook was judged with, sorted by name.

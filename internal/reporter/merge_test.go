@@ -122,14 +122,16 @@ func TestMergeRefuses(t *testing.T) {
 	elsewhere.Webhook = &reports.Webhook{URL: "https://widgets.example.com/convert"}
 	restarted.Webhook = &reports.Webhook{URL: "https://127.0.0.1:5000/convert"}
 	another, rebuilt := judgedAs(requirement.Passed), judgedAs(requirement.Passed)
-	a.Command = "crdconform check -- ./widgets --port={port}"
+	a.Webhook.Program = "./widgets --port={port}"
+	started := func(program string) *reports.Webhook {
+		return &reports.Webhook{URL: restarted.Webhook.URL, Program: program, Kinds: a.Webhook.Kinds}
+	}
 	another.Webhook = &reports.Webhook{URL: restarted.Webhook.URL, Kinds: []reports.Kind{{Definition: "gadgets.example.com", Kind: "Gadget", Group: "example.com", Versions: []string{"v1"}}}}
-	rebuilt.Webhook, rebuilt.Command = &reports.Webhook{URL: restarted.Webhook.URL, Kinds: a.Webhook.Kinds}, "crdconform check -- ./widgets-2"
+	rebuilt.Webhook = started("./widgets-2")
 	same := judgedAs(requirement.Passed)
-	same.Webhook, same.Command = rebuilt.Webhook, "crdconform check --filter x -- ./widgets --port={port}"
-	argued, several := judgedAs(requirement.Passed), judgedAs(requirement.Passed)
-	argued.Webhook, argued.Command = rebuilt.Webhook, "crdconform check -- ./widgets --port={port} --strict"
-	several.Webhook, several.Command = rebuilt.Webhook, same.Command+"; "+a.Command
+	same.Webhook = started(a.Webhook.Program)
+	argued, unnamed := judgedAs(requirement.Passed), judgedAs(requirement.Passed)
+	argued.Webhook, unnamed.Webhook = started("./widgets --port={port} --strict"), started("")
 	loaded.Load = one(loadgen.Stage{Requests: 1})
 	a.Load = &loadgen.Load{Stages: loaded.Load.Stages, Search: &loadgen.Search{Met: 1}}
 	searched := judgedAs(requirement.Passed)
@@ -144,7 +146,7 @@ func TestMergeRefuses(t *testing.T) {
 		"other versions":   {reversioned, "a is about widgets.example.com: Widget of example.com at v1, and b about widgets.example.com: Widget of example.com at v1, v2: they cannot"},
 		"another program":  {rebuilt, "a is about the program ./widgets --port={port}, and b about ./widgets-2: they cannot be merged"},
 		"other arguments":  {argued, "a is about the program ./widgets --port={port}, and b about ./widgets --port={port} --strict: they cannot be merged"},
-		"of several":       {several, ""},
+		"no program":       {unnamed, ""},
 		"its definitions":  {another, "a is about widgets.example.com: Widget of example.com at v1, and b about gadgets.example.com: Gadget of example.com at v1: they cannot"},
 		"the same program": {same, ""},
 		"two load tests":   {loaded, ""},
