@@ -412,20 +412,14 @@ func (c *checker) again(_ string, id requirement.ID) string {
 
 // repeated returns the arguments and flags as they were given, but for some flags.
 func (c *checker) repeated(without []string) []string {
-	var words []string
-	for _, arg := range c.args {
-		words = append(words, shell.Quote(arg))
-	}
+	words := shell.QuoteAll(c.args)
 	for _, flag := range givenFlags(c.flags) {
 		if name, _, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "="); !slices.Contains(without, name) {
 			words = append(words, flag)
 		}
 	}
 	if len(c.program) > 0 {
-		words = append(words, "--")
-		for _, arg := range c.program {
-			words = append(words, shell.Quote(arg))
-		}
+		words = append(append(words, "--"), shell.QuoteAll(c.program)...)
 	}
 	return words
 }

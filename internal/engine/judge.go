@@ -190,11 +190,7 @@ func (s *session) program() string {
 	if s.want.Webhook.Command == nil {
 		return ""
 	}
-	var words []string
-	for _, word := range s.want.Webhook.Command.Args {
-		words = append(words, shell.Quote(word))
-	}
-	return redact.Text(strings.Join(words, " "))
+	return redact.Text(strings.Join(shell.QuoteAll(s.want.Webhook.Command.Args), " "))
 }
 
 // describe adds a kind to the webhook in the report, if the report has one.

@@ -27,8 +27,8 @@ func renamed(causes []*Cause) []*Cause {
 // one of them is in that of the other.
 func (c *Cause) holds(other *Cause) bool {
 	isApart := !slices.ContainsFunc(c.from, func(version string) bool { return slices.Contains(other.from, version) })
-	within := func(place, of string) bool { return strings.Contains(of, ".") && slices.Contains(above(place), of) } // all is in spec
-	isOne := c.home == other.home || within(c.home, other.home) || within(other.home, c.home)
+	isInside := func(place, of string) bool { return strings.Contains(of, ".") && slices.Contains(above(place), of) } // all is in spec
+	isOne := c.home == other.home || isInside(c.home, other.home) || isInside(other.home, c.home)
 	return c.isField() && other.isField() && isApart && isOne && c.field != other.field && c.kept == other.kept && slices.Equal(c.about, other.about)
 }
 

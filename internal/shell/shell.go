@@ -13,3 +13,12 @@ func Quote(word string) string {
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
+
+// QuoteAll puts each word into single quotes that needs them.
+func QuoteAll(words []string) []string {
+	quoted := make([]string, 0, len(words))
+	for _, word := range words {
+		quoted = append(quoted, Quote(word))
+	}
+	return quoted
+}
