@@ -84,12 +84,7 @@ func TestOneDefect(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			subject := served{handler: stranger{converts: func(_, to string, object map[string]any) string {
-				if spec := specOf(object); spec != nil && to == "v2" {
-					test.change(spec)
-				}
-				return ""
-			}}}.of(t, assorted)
+			subject := served{handler: changesAt("v2", test.change)}.of(t, assorted)
 			subject.Objects = 60
 			for _, r := range selected(t, subject, 1, requirement.WebhookConversionRoundTrip) {
 				var got []finding

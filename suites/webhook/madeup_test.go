@@ -92,12 +92,7 @@ func TestInventedContent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			subject := served{handler: stranger{converts: func(_, to string, object map[string]any) string {
-				if spec := specOf(object); spec != nil && to == "v2" {
-					test.change(spec)
-				}
-				return ""
-			}}}.of(t, sets)
+			subject := served{handler: changesAt("v2", test.change)}.of(t, sets)
 			subject.Objects = 12
 			samples, err := corpus.ReadSamples("samples.yaml", []byte(test.samples))
 			if err != nil && test.samples != "" {

@@ -60,6 +60,16 @@ type stranger struct {
 	converts func(from, to string, object map[string]any) string
 }
 
+// changesAt is a webhook that changes the spec of objects that it converts to one version.
+func changesAt(version string, change func(spec map[string]any)) stranger {
+	return stranger{converts: func(_, to string, object map[string]any) string {
+		if spec := specOf(object); spec != nil && to == version {
+			change(spec)
+		}
+		return ""
+	}}
+}
+
 func (s stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var review map[string]any
 	decoder := json.NewDecoder(r.Body)
