@@ -30,6 +30,7 @@ type edit struct {
 // patching is a form of patches.
 type patching struct {
 	form  string                                                                                              // as in kubectl patch --type
+	each  int                                                                                                 // on how many objects of a version a field is patched at a version
 	body  func(o *object, edits []edit) any                                                                   // what is sent
 	send  func(ctx context.Context, at suites.Objects, name, body string) (*unstructured.Unstructured, error) // a request
 	value func(before, sent any) any                                                                          // what a field becomes
@@ -47,6 +48,9 @@ func jsonPatch() patching {
 	escaped := strings.NewReplacer("~", "~0", "/", "~1")
 	return patching{
 		form: "json",
+		// What an edit does hangs on the field, its values and what was there. Two objects get it from two others; webhook.conversion.edits has many
+		// more of these. To the webhook, a merge patch is no other edit.
+		each: 2,
 		body: func(o *object, edits []edit) any {
 			operations := []operation{{"test", "/metadata/name", o.name}}
 			for _, e := range edits {
@@ -68,6 +72,7 @@ func jsonPatch() patching {
 func mergePatch() patching {
 	return patching{
 		form: "merge",
+		each: 1,
 		body: func(_ *object, edits []edit) any {
 			body := map[string]any{}
 			for _, e := range edits {
@@ -154,28 +159,35 @@ func (p patching) sendEdits(ctx context.Context, r *round, o *object, version st
 // are at that one, first every other field and then the rest.
 func (r *round) patch(ctx context.Context, by patching) {
 	GinkgoHelper()
-	r.change(ctx, by.change)
+	r.change(ctx, by.change, func(context.Context, *object) {}) // what it does beyond that takes fresh objects
 	for _, version := range r.served() {
-		for i, o := range r.create(ctx, version, mostWritten) {
+		all := r.create(ctx, version, mostWritten)
+		patchedAt := map[string]map[string]int{} // by version and field, how many objects
+		for i, o := range all {
 			if !r.sound(ctx, o) {
 				continue
 			}
 			for nth, at := range r.served() {
-				r.patchAt(ctx, by, o, at, i+nth)
+				if patchedAt[at] == nil {
+					patchedAt[at] = map[string]int{}
+				}
+				for field := range r.patchAt(ctx, by, o, at, i+nth, patchedAt[at]) {
+					patchedAt[at][field]++
+				}
 			}
 		}
 	}
 }
 
-// patchAt gives an object fields of others at a version: each field that any of them has, of the first that has it otherwise. With which
-// of them it begins depends on the turn, so that what was patched at one version is patched again at the next.
-func (r *round) patchAt(ctx context.Context, by patching, o *object, version string, turn int) {
+// patchAt gives an object fields of others at a version: each field that any of them has, of the first that has it otherwise, if it was not
+// patched on enough objects before. With which of them it begins depends on the turn, so that what was patched at one version is patched again
+// at the next. It returns the fields.
+func (r *round) patchAt(ctx context.Context, by patching, o *object, version string, turn int, before map[string]int) map[string]bool {
 	GinkgoHelper()
-	p := patched{by: by, o: o, version: version, left: mostPatches, now: map[string]*unstructured.Unstructured{}, done: map[string]bool{}}
-	for _, at := range r.served() {
-		if p.now[at] = r.read(ctx, o, at); p.now[at] == nil {
-			return
-		}
+	p := patched{by: by, o: o, version: version, left: mostPatches, done: map[string]bool{}, before: before}
+	var readable bool
+	if p.now, readable = r.readEverywhere(ctx, o); !readable {
+		return nil
 	}
 	donors := r.donors(ctx, version)
 	for i := range donors {
@@ -203,6 +215,7 @@ func (r *round) patchAt(ctx context.Context, by patching, o *object, version str
 			r.patchWith(ctx, &p, part)
 		}
 	}
+	return p.done
 }
 
 // patched is an object that is patched several times at a version.
@@ -213,22 +226,25 @@ type patched struct {
 	left    int                                   // how many more patches it may get
 	now     map[string]*unstructured.Unstructured // what it is at each version
 	done    map[string]bool                       // the fields that were changed
+	before  map[string]int                        // on how many objects of its version each field was changed
 }
 
-// fields are what an edit writes: the field, and those in its value.
+// fields are what an edit writes: the field, and those in its value whose loss would be seen.
 func (e edit) fields(schema *corpus.Schema) []string {
 	whole := map[string]any{}
 	_ = unstructured.SetNestedField(whole, e.value, e.path...)
 	fields := []string{strings.Join(e.path, "\x00")}
 	for _, path := range corpus.Leaves(&unstructured.Unstructured{Object: whole}) {
-		fields = append(fields, schema.Pattern(path))
+		if value, _ := corpus.Value(whole, path); schema.Notices(path, value) {
+			fields = append(fields, schema.Pattern(path))
+		}
 	}
 	return fields
 }
 
-// wrote reports whether all that an edit writes was changed before. A union takes one edit for each member.
+// wrote reports whether all that an edit writes was changed before, or on enough other objects. A union takes one edit for each member.
 func (p *patched) wrote(schema *corpus.Schema, e edit) bool {
-	return !slices.ContainsFunc(e.fields(schema), func(field string) bool { return !p.done[field] })
+	return !slices.ContainsFunc(e.fields(schema), func(field string) bool { return !p.done[field] && p.before[field] < p.by.each })
 }
 
 // edits returns what gives an object the fields of another, each field of spec and the like by itself.
@@ -305,9 +321,10 @@ func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 	if version != o.version || len(r.served()) == 1 {
 		r.env.Tried(1)
 	}
+	views, _ := r.readEverywhere(ctx, o)
 	for _, at := range r.served() {
 		effect := effects[at]
-		got := r.read(ctx, o, at)
+		got := views[at]
 		if got == nil {
 			p.left = 0
 			return
@@ -393,42 +410,26 @@ func listOf(path string) string {
 // edit does at each version. It is false when the webhook does not convert these. What the object really is at each version shows what it
 // has beyond that.
 func (r *round) effects(ctx context.Context, version string, before, after map[string]any, now map[string]*unstructured.Unstructured) (map[string]effect, bool) {
+	stored := []*unstructured.Unstructured{r.bare(version, before), r.bare(version, after)}
+	if version != r.storage {
+		stored, _ = r.convertAll(ctx, r.storage, stored)
+	}
 	effects := map[string]effect{}
 	for _, at := range r.served() {
-		was, is, ok := r.seen(ctx, version, at, before, after)
-		if !ok {
+		shown := stored
+		if at != r.storage && stored != nil {
+			shown, _ = r.convertAll(ctx, at, stored)
+		}
+		if shown == nil {
 			return nil, false
 		}
+		was, is := shown[0].DeepCopy().Object, shown[1].DeepCopy().Object
 		schema := r.definition.Schema(at)
 		schema.Prepare(was)
 		schema.Prepare(is)
 		effects[at] = effect{after: r.own(at, is), places: r.changed(at, was, is), partial: r.changed(at, was, now[at].Object)}
 	}
 	return effects, true
-}
-
-// seen is how two objects of a version are seen at another, by way of storage.
-func (r *round) seen(ctx context.Context, from, at string, a, b map[string]any) (seenA, seenB map[string]any, ok bool) {
-	objects := []*unstructured.Unstructured{r.bare(from, a), r.bare(from, b)}
-	for _, to := range []string{r.storage, at} {
-		if from == to {
-			continue
-		}
-		request, response := r.ask(ctx, to, objects...)
-		if response.Interrupted {
-			r.require(response.Err, "asking the webhook")
-		}
-		judgement := request.Judge(response)
-		if judgement.Rejected() != nil || len(judgement.Objects) != len(objects) {
-			return nil, nil, false
-		}
-		for i, raw := range judgement.Objects {
-			objects[i] = &unstructured.Unstructured{}
-			r.require(objects[i].UnmarshalJSON(raw), "reading what the webhook converted")
-		}
-		from = to
-	}
-	return objects[0].Object, objects[1].Object, true
 }
 
 // bare is an object at a version with nothing but a name and fields.

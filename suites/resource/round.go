@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -291,6 +292,31 @@ func (r *round) oneSound(ctx context.Context, version string) *object {
 func (r *round) read(ctx context.Context, o *object, version string) *unstructured.Unstructured {
 	GinkgoHelper()
 	got, err := r.crd.At(version).Get(ctx, o.name)
+	return r.hasRead(ctx, o, version, got, err)
+}
+
+// readEverywhere reads an object at all served versions at once, until one cannot be read; it is false then.
+func (r *round) readEverywhere(ctx context.Context, o *object) (views map[string]*unstructured.Unstructured, all bool) {
+	GinkgoHelper()
+	versions := r.served()
+	got, errs := make([]*unstructured.Unstructured, len(versions)), make([]error, len(versions))
+	var reading sync.WaitGroup
+	for i, version := range versions {
+		reading.Go(func() { got[i], errs[i] = r.crd.At(version).Get(ctx, o.name) })
+	}
+	reading.Wait()
+	views = map[string]*unstructured.Unstructured{}
+	for i, version := range versions {
+		if views[version] = r.hasRead(ctx, o, version, got[i], errs[i]); views[version] == nil {
+			return views, false
+		}
+	}
+	return views, true
+}
+
+// hasRead is what a read returned, nil when the webhook failed.
+func (r *round) hasRead(ctx context.Context, o *object, version string, got *unstructured.Unstructured, err error) *unstructured.Unstructured {
+	GinkgoHelper()
 	r.journal.add(o.name, "kubectl get %s -o yaml", r.address(version, o.name))
 	if r.unconverted(ctx, err) {
 		r.blame(ctx, requirement.ResourceReadEveryVersion, o, "reading at %s what was created at %s (stored at %s): expected the object, got: %v", version, o.version, r.storage, err)

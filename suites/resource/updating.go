@@ -22,7 +22,7 @@ func updating(c *chapter) {
 	Describe("updating", func() {
 		c.it(requirement.ResourceUpdateEveryVersion,
 			"puts objects with an annotation changed at each version, and then with other fields",
-			func(ctx SpecContext, r *round) { r.change(ctx, put) })
+			func(ctx SpecContext, r *round) { r.change(ctx, put, r.putOthers) })
 
 		c.it(requirement.ResourcePatchJSON,
 			"changes an annotation by a JSON patch at each version, and then other fields, at each version as well",
@@ -35,9 +35,9 @@ func updating(c *chapter) {
 }
 
 // change changes an object of each version by a means: first an annotation at each version, then the fields to those of
-// another sample, then the annotation again. What a webhook kept from before the change of fields must not come back. Then it
-// does so with fields at the other versions.
-func (r *round) change(ctx context.Context, by means) {
+// another sample, then the annotation again. What a webhook kept from before the change of fields must not come back. At last, it
+// does with the object what the spec does beyond that.
+func (r *round) change(ctx context.Context, by means, beyond func(ctx context.Context, o *object)) {
 	GinkgoHelper()
 	for _, version := range r.served() {
 		all := r.create(ctx, version, 2)
@@ -52,21 +52,27 @@ func (r *round) change(ctx context.Context, by means) {
 		if r.replace(ctx, by, o, r.own(version, all[1].expected)) {
 			r.touchEverywhere(ctx, by, o)
 		}
-		if r.id == requirement.ResourceUpdateEveryVersion && r.trial == nil && r.isGenerated(version) {
-			for _, other := range r.generate(ctx, version)[:r.enough[version]] { // those that it takes to have all fields
-				r.replace(ctx, by, o, r.own(version, r.of(version, other).expected))
-			}
+		beyond(ctx, o)
+	}
+}
+
+// putOthers puts the fields of all objects that it takes to have all fields, and then those of others at the other versions.
+func (r *round) putOthers(ctx context.Context, o *object) {
+	GinkgoHelper()
+	if version := o.version; r.trial == nil && r.isGenerated(version) {
+		for _, other := range r.generate(ctx, version)[:r.enough[version]] {
+			r.replace(ctx, put, o, r.own(version, r.of(version, other).expected))
 		}
-		for _, other := range r.served() {
-			if other != version {
-				r.replaceAt(ctx, by, o, other)
-			}
+	}
+	for _, other := range r.served() {
+		if other != o.version {
+			r.replaceAt(ctx, o, other)
 		}
 	}
 }
 
-// replaceAt gives an object the fields of one of another version at that.
-func (r *round) replaceAt(ctx context.Context, by means, o *object, version string) {
+// replaceAt puts the fields of an object of another version at that.
+func (r *round) replaceAt(ctx context.Context, o *object, version string) {
 	GinkgoHelper()
 	seen := r.view(ctx, o, version)
 	if seen == nil {
@@ -77,8 +83,8 @@ func (r *round) replaceAt(ctx context.Context, by means, o *object, version stri
 	for _, donor := range r.donors(ctx, version) {
 		fields := r.own(version, donor.Object)
 		schema.Prepare(fields)
-		if len(schema.Differences(now, fields)) > 0 && r.replace(ctx, by, seen, fields) {
-			r.touchEverywhere(ctx, by, seen)
+		if len(schema.Differences(now, fields)) > 0 && r.replace(ctx, put, seen, fields) {
+			r.touchEverywhere(ctx, put, seen)
 			return
 		}
 	}
