@@ -23,7 +23,7 @@ func (p *prober) because(ctx context.Context, d dependency) dependency {
 		d.when = "after a request for another object"
 		return d
 	}
-	n := neighbours{prober: p, of: d}
+	n := neighbours{p: p, of: d}
 	objects := p.sent(&d.x)
 	if _, still := n.shows(ctx, objects, d.at); !still {
 		return d
@@ -42,8 +42,7 @@ func (p *prober) because(ctx context.Context, d dependency) dependency {
 
 // neighbours are what an object is converted otherwise among than alone.
 type neighbours struct {
-	*prober
-
+	p     *prober
 	of    dependency
 	tried int
 }
@@ -51,18 +50,18 @@ type neighbours struct {
 // shows asks for a batch, and returns the dependency of an object in that, if it has one.
 func (n *neighbours) shows(ctx context.Context, objects []*unstructured.Unstructured, at int) (dependency, bool) {
 	d := n.of
-	if n.tried++; n.tried > mostAmong || ctx.Err() != nil || n.silent != nil {
+	if n.tried++; n.tried > mostAmong || ctx.Err() != nil || n.p.silent != nil {
 		return d, false
 	}
 	what := d.x.what
-	d.at, d.x = at, n.ask(ctx, d.x.request.ReviewVersion, d.pair, objects...)
+	d.at, d.x = at, n.p.ask(ctx, d.x.request.ReviewVersion, d.pair, objects...)
 	d.x.what = what // they may be at several versions
 	isRefused := d.x.judgement.Rejected() != nil
 	if d.refused || isRefused {
 		return d, d.refused && isRefused
 	}
-	alone := n.byItself(ctx, d.pair, objects[at])
-	d.apart = n.apart(d.pair, alone, d.x.judgement.Objects[at])
+	alone := n.p.byItself(ctx, d.pair, objects[at])
+	d.apart = n.p.apart(d.pair, alone, d.x.judgement.Objects[at])
 	slices.SortStableFunc(d.apart, func(a, b corpus.Loss) int { return cmp.Compare(ofMetadata(a), ofMetadata(b)) })
 	return d, alone != nil && len(d.apart) > 0
 }
@@ -82,7 +81,7 @@ func (n *neighbours) position(ctx context.Context, objects []*unstructured.Unstr
 	if n.of.refused {
 		return n.of, false
 	}
-	if _, further := n.shows(ctx, slices.Insert(slices.Clone(objects), 0, n.renamed(objects[0])), at+1); further {
+	if _, further := n.shows(ctx, slices.Insert(slices.Clone(objects), 0, n.p.renamed(objects[0])), at+1); further {
 		return n.of, false // it is behind others that matters
 	}
 	for _, elsewhere := range []int{at / 2, at / 3, at - 1} {
@@ -140,7 +139,7 @@ func (n *neighbours) fewest(ctx context.Context, objects []*unstructured.Unstruc
 func (n *neighbours) other(ctx context.Context, objects []*unstructured.Unstructured, d dependency) string {
 	if objects[0].GetName() == objects[1].GetName() {
 		renamed := slices.Clone(objects)
-		renamed[1-max(d.at, 0)] = n.renamed(renamed[1-max(d.at, 0)])
+		renamed[1-max(d.at, 0)] = n.p.renamed(renamed[1-max(d.at, 0)])
 		if _, still := n.shows(ctx, renamed, d.at); !still {
 			return "another object with the same metadata.name"
 		}

@@ -41,6 +41,7 @@ type prober struct {
 	speaks    string                 // see spoken
 	firsts    map[string]exchange    // by review version, see first
 	plain     []exchange             // see standard
+	proven    []byte                 // the body of a request that the webhook converted, nil before there is one; see hung
 	hands     *handshake             // see shake
 	pools     map[string]*pool       // by version, see pool
 	unwanted  map[string][]refusal   // see refusedSamples
@@ -231,11 +232,10 @@ func running() requirement.ID {
 // hung reports whether a webhook that did not answer in time does not answer what it converted before either, and returns what came of that: then
 // each other request would take as long.
 func (p *prober) hung(ctx context.Context) (is bool, why error) {
-	converted := slices.IndexFunc(p.plain, func(x exchange) bool { return x.judgement.Rejected() == nil })
-	if converted < 0 {
+	if p.proven == nil {
 		return false, nil
 	}
-	response := p.env.Subject.Client.Send(ctx, p.plain[converted].body)
+	response := p.env.Subject.Client.Send(ctx, p.proven)
 	return response.TimedOut && ctx.Err() == nil, response.Err
 }
 
@@ -243,7 +243,6 @@ func (p *prober) hung(ctx context.Context) (is bool, why error) {
 // it does not answer what it converted before either.
 func (p *prober) end(ctx context.Context) error {
 	const moments = 20
-	converted := slices.IndexFunc(p.plain, func(x exchange) bool { return x.judgement.Rejected() == nil })
 	alive := p.env.Subject.Alive
 	var silent error
 	for range moments {
@@ -252,14 +251,14 @@ func (p *prober) end(ctx context.Context) error {
 				return err
 			}
 		}
-		if converted >= 0 {
-			response := p.env.Subject.Client.Send(ctx, p.plain[converted].body)
+		if p.proven != nil {
+			response := p.env.Subject.Client.Send(ctx, p.proven)
 			silent = nil
 			if response.Err != nil && !response.TimedOut && ctx.Err() == nil {
 				silent = fmt.Errorf("it does not answer any more, not even what it answered before: %w", response.Err)
 			}
 		}
-		if silent == nil && (alive == nil || converted >= 0) {
+		if silent == nil && (alive == nil || p.proven != nil) {
 			return nil
 		}
 		p.wait(ctx, 50*time.Millisecond)
@@ -351,6 +350,9 @@ func (p *prober) standard(ctx context.Context) []exchange {
 			}
 		}
 		p.plain = plain // all or nothing: the spec may be stopped in between
+		if at := slices.IndexFunc(plain, func(x exchange) bool { return x.judgement.Rejected() == nil }); at >= 0 {
+			p.proven = plain[at].body
+		}
 	}
 	return p.plain
 }
