@@ -44,7 +44,7 @@ func (p *prober) badObject(ctx SpecContext) {
 
 // refusedAlone returns objects that the schema allows and that the webhook was seen to refuse on the way of a pair, each for another reason.
 func (p *prober) refusedAlone(ctx context.Context, pair corpus.Pair) []*unstructured.Unstructured {
-	if !p.generates() {
+	if !p.definition.generates() {
 		return nil
 	}
 	var refused []*unstructured.Unstructured
@@ -71,7 +71,7 @@ func (p *prober) refusedAlone(ctx context.Context, pair corpus.Pair) []*unstruct
 // field or, in one place, a value of the right type that few schemas allow.
 func (p *prober) refusedSpoiled(ctx context.Context, pair corpus.Pair) []*unstructured.Unstructured {
 	object := slices.MaxFunc(p.all(ctx, pair.From), func(a, b *unstructured.Unstructured) int { return len(corpus.Leaves(a)) - len(corpus.Leaves(b)) })
-	if spoiled, ok := p.spoil(object); ok && p.answers(ctx, pair, []*unstructured.Unstructured{spoiled})[0].raw == nil {
+	if spoiled, ok := spoil(object); ok && p.answers(ctx, pair, []*unstructured.Unstructured{spoiled})[0].raw == nil {
 		return []*unstructured.Unstructured{spoiled}
 	}
 	var spoiled []*unstructured.Unstructured
@@ -125,26 +125,10 @@ func (p *prober) between(ctx context.Context, pair corpus.Pair, bad *unstructure
 	switch v := x.judgement.Rejected(); {
 	case failed:
 		x.judgement = together
-		p.fail(x, fmt.Sprintf("%s: expected a failure that says why when one object cannot be converted, got %s", x.what, together.Rejected()))
+		p.exhibits.fail(x, fmt.Sprintf("%s: expected a failure that says why when one object cannot be converted, got %s", x.what, together.Rejected()))
 	case v != nil:
-		p.fail(x, fmt.Sprintf("%s: expected all objects, or a failure, when object %d cannot be converted, got %s", x.what, at, v))
+		p.exhibits.fail(x, fmt.Sprintf("%s: expected all objects, or a failure, when object %d cannot be converted, got %s", x.what, at, v))
 	case isRefused:
-		p.fail(x, fmt.Sprintf("%s: expected a failure when object %d of %d cannot be converted, as for it alone (%s), got success", x.what, at, len(objects), single.judgement.Rejected()))
+		p.exhibits.fail(x, fmt.Sprintf("%s: expected a failure when object %d of %d cannot be converted, as for it alone (%s), got success", x.what, at, len(objects), single.judgement.Rejected()))
 	}
-}
-
-// spoil returns an object with a number in place of every field, and whether there was one.
-func (p *prober) spoil(object *unstructured.Unstructured) (*unstructured.Unstructured, bool) {
-	spoiled := object.DeepCopy()
-	found := false
-	for field, value := range spoiled.Object {
-		switch {
-		case field == "apiVersion" || field == "kind" || field == "metadata":
-			continue
-		case value == "", value == nil:
-			continue
-		}
-		spoiled.Object[field], found = int64(42), true
-	}
-	return spoiled, found
 }

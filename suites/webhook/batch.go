@@ -50,7 +50,7 @@ func (p *prober) independent(ctx SpecContext) {
 		if len(d.unsteady) == 0 {
 			d = p.because(ctx, d)
 			p.env.Found(p.differing(d))
-			p.fail(d.x, d.message())
+			p.exhibits.fail(d.x, d.message())
 		}
 	}
 	for _, d := range p.dependencies(ctx) {
@@ -159,7 +159,7 @@ func namesakes(objects []*unstructured.Unstructured) []*unstructured.Unstructure
 func (p *prober) traces(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, singly []json.RawMessage) (dependency, bool) {
 	word := fmt.Sprintf("trace-%d", p.calls)
 	most := slices.MaxFunc(objects, func(a, b *unstructured.Unstructured) int { return len(corpus.Leaves(a)) - len(corpus.Leaves(b)) })
-	marked := p.answers(ctx, pair, []*unstructured.Unstructured{p.schemaOf(pair.From).Marked(most, word)})[0]
+	marked := p.answers(ctx, pair, []*unstructured.Unstructured{p.definition.schemaOf(pair.From).Marked(most, word)})[0]
 	if marked.raw == nil {
 		return dependency{}, false
 	}
@@ -207,7 +207,7 @@ func (p *prober) otherwise(ctx context.Context, d dependency, object *unstructur
 		return lost
 	}
 	for range repeated {
-		again := p.ask(ctx, d.x.request.ReviewVersion, d.pair, p.sent(&d.x)...)
+		again := p.ask(ctx, d.x.request.ReviewVersion, d.pair, p.exhibits.sent(&d.x)...)
 		if again.judgement.Rejected() != nil || len(p.apart(d.pair, alone, again.judgement.Objects[d.at])) > 0 {
 			return nil
 		}
@@ -220,18 +220,7 @@ func (p *prober) apart(pair corpus.Pair, a, b json.RawMessage) []corpus.Loss {
 	if bytes.Equal(a, b) {
 		return nil
 	}
-	return p.schemaOf(pair.To).Differences(p.decode(a), p.decode(b))
-}
-
-// decode decodes an object, integers as such. Nil stays nil.
-func (p *prober) decode(raw json.RawMessage) map[string]any {
-	GinkgoHelper()
-	if raw == nil {
-		return nil
-	}
-	object := &unstructured.Unstructured{}
-	p.env.Require(object.UnmarshalJSON(raw), "decoding an object")
-	return object.Object
+	return p.definition.schemaOf(pair.To).Differences(p.exhibits.decode(a), p.exhibits.decode(b))
 }
 
 // batch returns a number of objects of a version with names of their own.
@@ -249,7 +238,7 @@ func (p *prober) mixedVersions(ctx SpecContext) {
 			if is {
 				d = p.because(ctx, d)
 				p.env.Found(p.differing(d))
-				p.fail(d.x, d.words(to))
+				p.exhibits.fail(d.x, d.words(to))
 			}
 		}
 	}
@@ -302,7 +291,7 @@ func (p *prober) ownVersion(ctx SpecContext) {
 func (p *prober) among(ctx context.Context) (found bool, by requirement.ID) {
 	GinkgoHelper()
 	for _, pair := range p.pairs(ctx) {
-		if p.oneWay(pair) {
+		if p.definition.oneWay(pair) {
 			continue
 		}
 		own := corpus.Pair{From: pair.To, To: pair.To}
@@ -321,7 +310,7 @@ func (p *prober) among(ctx context.Context) (found bool, by requirement.ID) {
 		}
 		if message != "" {
 			found = true
-			p.violated(p.env.Severity(none), x, message)
+			p.exhibits.violated(p.env.Severity(none), x, message)
 		}
 	}
 	return found, by
@@ -371,7 +360,7 @@ func (p *prober) empty(ctx SpecContext) {
 	for _, pair := range p.pairs(ctx) {
 		x := p.ask(ctx, p.reviewVersion(ctx), pair)
 		if v := x.judgement.Rejected(); v != nil {
-			p.violated(p.env.Severity(none), x, fmt.Sprintf("%s: expected success for a request without objects, got %s", x.what, v))
+			p.exhibits.violated(p.env.Severity(none), x, fmt.Sprintf("%s: expected success for a request without objects, got %s", x.what, v))
 			return
 		}
 	}

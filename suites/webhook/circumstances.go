@@ -72,7 +72,7 @@ func (p *prober) without(ctx context.Context, what property, f found, traits ...
 	for _, t := range traits {
 		t.plain(plain)
 	}
-	if len(p.schemaOf(f.pair.From).Problems(plain.Object)) > 0 {
+	if len(p.definition.schemaOf(f.pair.From).Problems(plain.Object)) > 0 {
 		return f, false
 	}
 	return p.alone(ctx, what, f, plain)
@@ -100,7 +100,7 @@ func (p *prober) circumstances(ctx context.Context, what property, places []foun
 	}
 	calls, ends := p.calls, p.env.Subject.Ends()
 	for i, f := range places {
-		isKnown := p.calls-calls < mostConfirming && p.env.Subject.Ends()-ends < mostFatal && !p.isLateHere() && !p.spent() && ctx.Err() == nil
+		isKnown := p.calls-calls < mostConfirming && p.env.Subject.Ends()-ends < mostFatal && !p.isLateHere() && !p.budget.spent() && ctx.Err() == nil
 		if i > 0 && isKnown {
 			if _, is := p.without(ctx, what, f, takes...); is {
 				continue

@@ -52,7 +52,7 @@ func afterEdits(places []found) {
 
 // mayAsk reports whether more may be asked for.
 func (q *inquiry) mayAsk(ctx context.Context) bool {
-	return q.p.calls-q.calls < mostAsked && q.p.env.Subject.Ends()-q.ends < mostFatal && q.p.silent == nil && !q.p.isLateHere() && !q.p.spent() && ctx.Err() == nil
+	return q.p.calls-q.calls < mostAsked && q.p.env.Subject.Ends()-q.ends < mostFatal && q.p.silent == nil && !q.p.isLateHere() && !q.p.budget.spent() && ctx.Err() == nil
 }
 
 // isOpen reports whether a finding is about a part of the object that it was found in, and nothing explains it.
@@ -72,7 +72,7 @@ func (f found) isUnmeant() bool {
 // takes reports whether a finding is gone for an object without something, and still there for its own, which tells that from one that comes and
 // goes.
 func (q *inquiry) takes(ctx context.Context, f found, without *unstructured.Unstructured) bool {
-	if !q.mayAsk(ctx) || len(q.p.schemaOf(f.pair.From).Problems(without.Object)) > 0 {
+	if !q.mayAsk(ctx) || len(q.p.definition.schemaOf(f.pair.From).Problems(without.Object)) > 0 {
 		return false
 	}
 	if _, shows := q.p.alone(ctx, q.what, f, without); shows || !q.mayAsk(ctx) {
@@ -128,7 +128,7 @@ func (q *inquiry) moves(ctx context.Context, places []found) {
 
 // into returns the place in which an object that comes back has what a field had, whatever that is; empty if there is none.
 func (q *inquiry) into(ctx context.Context, f found) string {
-	schema := q.p.schemaOf(f.pair.From)
+	schema := q.p.definition.schemaOf(f.pair.From)
 	value, _ := corpus.Value(f.subject.Object, f.effect.at)
 	if !isScalar(value) {
 		return ""
@@ -164,7 +164,7 @@ func (q *inquiry) several(ctx context.Context, places []found) {
 		if !q.isOpen(f) {
 			continue
 		}
-		schema := q.p.schemaOf(f.pair.From)
+		schema := q.p.definition.schemaOf(f.pair.From)
 		for _, around := range itemsAround(schema, f.effect.at) {
 			if less := loneItem(f.subject, around); less != nil && q.takes(ctx, f, less) {
 				places[i].when = fmt.Sprintf("where %s has several items", schema.Pattern(fieldpath.Join(around[:len(around)-1])))
@@ -218,7 +218,7 @@ func (q *inquiry) beside(ctx context.Context, places []found) {
 		return
 	}
 	first := places[0]
-	version := q.p.schemaOf(first.pair.From)
+	version := q.p.definition.schemaOf(first.pair.From)
 	for _, at := range corpus.Leaves(first.subject) {
 		value, _ := corpus.Value(first.subject.Object, at)
 		when := fmt.Sprintf("where %s is %s", version.Pattern(at), inShort(value))
@@ -311,10 +311,10 @@ func (q *inquiry) homes(ctx context.Context, places []found) {
 		switch {
 		case !q.isOpen(f) || !f.isUnmeant() || !q.mayAsk(ctx):
 		case f.pair.From == stored:
-			places[i].home = q.p.schemaOf(stored).Pattern(f.path)
+			places[i].home = q.p.definition.schemaOf(stored).Pattern(f.path)
 		case q.p.isOpen(ctx, way):
 			if at := q.p.shown(ctx, way, f.subject, f.effect.at); len(at) > 0 {
-				places[i].home = q.p.schemaOf(stored).Pattern(fieldpath.Around(at...))
+				places[i].home = q.p.definition.schemaOf(stored).Pattern(fieldpath.Around(at...))
 			}
 		}
 	}

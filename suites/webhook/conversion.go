@@ -43,19 +43,19 @@ func conversion(env *suites.Env, p *prober) {
 		})
 
 		env.It(requirement.WebhookConversionEdits, "changes a field at the other version and converts back and forth", func(ctx SpecContext) {
-			p.needsGenerated("which values a field may have")
+			p.definition.needsGenerated("which values a field may have")
 			p.sound(ctx)
 			p.independently(ctx)
 			p.hold(ctx, p.edits())
 		})
 
 		env.It(requirement.WebhookConversionSchema, "looks for types and fields that the schemas do not have in converted objects", func(ctx SpecContext) {
-			p.needsSchemas("what a version allows")
+			p.definition.needsSchemas("what a version allows")
 			p.hold(ctx, p.valid(corpus.WrongType, corpus.Unknown))
 		})
 
 		env.It(requirement.WebhookConversionValidation, "validates converted objects by the schemas", func(ctx SpecContext) {
-			p.needsSchemas("what a version allows")
+			p.definition.needsSchemas("what a version allows")
 			p.hold(ctx, p.valid(corpus.Invalid, corpus.Rule))
 		})
 
@@ -68,42 +68,20 @@ func conversion(env *suites.Env, p *prober) {
 	})
 }
 
-// onlyDocumented skips a spec that knows the documents' CronTabs alone.
-func (p *prober) onlyDocumented(what string) {
-	if !p.env.Subject.Corpus.Documented {
-		p.env.Inapplicable(what + " is known for the CronTabs of the documents only")
-	}
-}
-
-// needsSchemas skips a spec where only samples are known.
-func (p *prober) needsSchemas(what string) {
-	if p.env.Subject.Corpus.Definition == nil {
-		Skip(what + " is not known from samples; give the CustomResourceDefinition too")
-	}
-}
-
 // someCame skips a spec if every object has lost something that other specs report, or if none is converted back.
 func (p *prober) someCame(ctx context.Context) {
 	GinkgoHelper()
 	switch {
 	case p.came > 0:
-	case !slices.ContainsFunc(p.pairs(ctx), func(pair corpus.Pair) bool { return !p.oneWay(pair) }):
+	case !slices.ContainsFunc(p.pairs(ctx), func(pair corpus.Pair) bool { return !p.definition.oneWay(pair) }):
 		p.env.Inapplicable("objects are only converted from " + strings.Join(p.env.Subject.Corpus.Unserved, ", ") + ", which is not served, and never back")
 	default:
 		Skip("cannot be judged while webhook.conversion.round-trip fails for every object")
 	}
 }
 
-// needsGenerated skips a spec that generates objects where that can't be, or is not wanted.
-func (p *prober) needsGenerated(what string) {
-	p.needsSchemas(what)
-	if p.env.Subject.Objects < 0 {
-		Skip("it needs generated objects, and none are requested")
-	}
-}
-
 func (p *prober) documentedExample(ctx SpecContext) {
-	p.onlyDocumented("what objects convert to")
+	p.definition.onlyDocumented("what objects convert to")
 	version := p.reviewVersion(ctx)
 	body := fixtures.ReviewRequest(version)
 	request, err := contract.ParseRequest(body)
@@ -120,13 +98,13 @@ func (p *prober) documentedExample(ctx SpecContext) {
 	for i, got := range p.expect(ctx, x, "the documents' request") {
 		p.env.Tried(1)
 		want := documented.Response.ConvertedObjects[i]
-		wanted, converted := p.decode(want), p.decode(got)
+		wanted, converted := p.exhibits.decode(want), p.exhibits.decode(got)
 		if lost := schema.Losses(wanted, converted); len(lost) > 0 {
-			p.fail(x, fmt.Sprintf("%s: object %d: %s", x.what, i, lossLines(lost)))
+			p.exhibits.fail(x, fmt.Sprintf("%s: object %d: %s", x.what, i, lossLines(lost)))
 		}
 		delete(converted, "metadata") // which may have got labels and annotations
 		if surplus := schema.Losses(converted, wanted); len(surplus) > 0 {
-			p.fail(x, fmt.Sprintf("%s: object %d: expected nothing in %s, got %v", x.what, i, surplus[0].Path, surplus[0].Before))
+			p.exhibits.fail(x, fmt.Sprintf("%s: object %d: expected nothing in %s, got %v", x.what, i, surplus[0].Path, surplus[0].Before))
 		}
 	}
 }

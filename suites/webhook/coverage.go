@@ -14,15 +14,15 @@ import (
 
 // cover counts the objects that made the way to the second version of a pair and back, and reports what has been tried so far.
 func (p *prober) cover(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, trips []trip) {
-	schema := p.schemaOf(pair.From)
-	if schema == nil || p.env.Subject.Tried == nil || !p.generates() {
+	schema := p.definition.schemaOf(pair.From)
+	if schema == nil || p.env.Subject.Tried == nil || !p.definition.generates() {
 		return
 	}
 	if p.coverage[pair] == nil {
 		p.coverage[pair] = corpus.NewCoverage(schema)
 	}
 	for i, t := range trips {
-		if t.back.object != nil || p.oneWay(pair) && t.there.object != nil {
+		if t.back.object != nil || p.definition.oneWay(pair) && t.there.object != nil {
 			p.coverage[pair].Add(objects[i])
 		}
 	}

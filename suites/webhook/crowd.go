@@ -34,7 +34,7 @@ func (p *prober) crowded(ctx context.Context, pair corpus.Pair, number int) (dep
 		return dependency{}, false
 	}
 	for i, raw := range x.judgement.Objects {
-		if len(apart(p.schemaOf(pair.To), expected[i%len(expected)], p.decode(raw))) == 0 {
+		if len(apart(p.definition.schemaOf(pair.To), expected[i%len(expected)], p.exhibits.decode(raw))) == 0 {
 			continue
 		}
 		alone := p.byItself(ctx, pair, objects[i])
@@ -97,7 +97,7 @@ func (p *prober) sizes(ctx SpecContext) {
 	if refusing.body == nil {
 		return
 	}
-	p.fail(refusing, fmt.Sprintf("%s: conversion of %d objects in a request of %d bytes failed, though a request of %d bytes with as many was converted: %s",
+	p.exhibits.fail(refusing, fmt.Sprintf("%s: conversion of %d objects in a request of %d bytes failed, though a request of %d bytes with as many was converted: %s",
 		refusing.what, page, len(refusing.body), taken, refusing.judgement.Rejected()))
 }
 

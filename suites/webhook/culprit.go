@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,15 +19,15 @@ func (p *prober) failOver(ctx context.Context, x exchange, id requirement.ID) {
 	text := described(alone, alone.judgement.Of(id))
 	if who != "" {
 		text = who + ": " + text
-		p.env.Attach("object.yaml", corpus.YAML(p.sent(&alone)[0]))
+		p.env.Attach("object.yaml", corpus.YAML(p.exhibits.sent(&alone)[0]))
 	}
-	p.fail(alone, text)
+	p.exhibits.fail(alone, text)
 }
 
 // culprits asks for each object of a rejected request alone. It returns the exchange of the first that is rejected in the same way, and
 // names those that are. The exchange is returned as it is, without names, where the objects do not show it or the webhook has ended.
 func (p *prober) culprits(ctx context.Context, x exchange, id requirement.ID) (exchange, string) {
-	objects := p.sent(&x)
+	objects := p.exhibits.sent(&x)
 	if x.judgement.Stopped != id || p.silent != nil || p.ended != nil || len(objects) == 0 {
 		return x, ""
 	}
@@ -48,30 +47,8 @@ func (p *prober) culprits(ctx context.Context, x exchange, id requirement.ID) (e
 	case len(culprits) == 0:
 		return x, ""
 	case len(culprits) == len(objects) && len(objects) > 1:
-		return first, fmt.Sprintf("each of %d objects, such as %s", len(objects), p.named(culprits[:1]))
+		return first, fmt.Sprintf("each of %d objects, such as %s", len(objects), p.exhibits.named(culprits[:1]))
 	default:
-		return first, p.named(culprits)
+		return first, p.exhibits.named(culprits)
 	}
-}
-
-// sent returns the objects of an exchange, none of one that API servers would not send.
-func (p *prober) sent(x *exchange) []*unstructured.Unstructured {
-	objects := make([]*unstructured.Unstructured, 0, len(x.request.Objects))
-	for _, raw := range x.request.Objects {
-		objects = append(objects, &unstructured.Unstructured{Object: p.decode(raw)})
-	}
-	return objects
-}
-
-// named lists objects by name, the first of them where there are many.
-func (p *prober) named(objects []*unstructured.Unstructured) string {
-	const most = 3
-	var names []string
-	for _, object := range objects[:min(len(objects), most)] {
-		names = append(names, p.env.Subject.Corpus.Called(object))
-	}
-	if more := len(objects) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(names, ", ")
 }

@@ -61,7 +61,7 @@ func content(object *unstructured.Unstructured) string {
 // needsEarlier skips a spec if no object of an earlier definition is not as today's has it, or if none can be judged.
 func (p *prober) needsEarlier(ctx context.Context) {
 	GinkgoHelper()
-	p.needsGenerated("which objects earlier schemas allowed")
+	p.definition.needsGenerated("which objects earlier schemas allowed")
 	if len(p.env.Subject.Corpus.Earlier) == 0 {
 		p.env.Inapplicable("there is no definition of an earlier release whose schemas could have allowed other objects; give one")
 	}
@@ -158,7 +158,7 @@ func (p *prober) earlierKept(ctx SpecContext) {
 		add := func(i int, way string, l corpus.Loss, x exchange) {
 			one := p.earlier(ctx, pair.From).stale[content(of[i])]
 			message := fmt.Sprintf("%s%s (%s)", l, p.lacks(pair, l), one)
-			f := finding{places[i], way, p.schemaOf(pair.From).Place(l.Path), message, partOf(l), x, p.effectBy(pair, l)}
+			f := finding{places[i], way, p.definition.schemaOf(pair.From).Place(l.Path), message, partOf(l), x, p.effectBy(pair, l)}
 			if !usual[f.place()] {
 				findings = append(findings, f)
 			}
@@ -167,7 +167,7 @@ func (p *prober) earlierKept(ctx SpecContext) {
 		for i, t := range p.travel(ctx, pair, of) {
 			switch {
 			case t.there.object == nil:
-			case p.oneWay(pair):
+			case p.definition.oneWay(pair):
 				p.came++
 				for _, l := range forth(ctx, i, t) {
 					add(i, pair.String(), l, t.there.x)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
@@ -40,19 +39,11 @@ type edit struct {
 // where that is a subresource. By these a webhook may know that what it keeps in annotations is out of date.
 func (p *prober) edited(version string, read, written *unstructured.Unstructured, origin int, path string) edit {
 	field := fieldpath.Split(path)[0].Key
-	if field != "metadata" && (field != "status" || !p.hasStatus(version)) {
+	if field != "metadata" && (field != "status" || !p.definition.hasStatus(version)) {
 		written.SetGeneration(read.GetGeneration() + 1)
 	}
 	written.SetResourceVersion(read.GetResourceVersion() + "0")
 	return edit{read, written, origin, path}
-}
-
-// hasStatus reports whether status is a subresource of a version.
-func (p *prober) hasStatus(version string) bool {
-	d := p.env.Subject.Corpus.Definition
-	return d != nil && slices.ContainsFunc(d.CRD.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
-		return v.Name == version && v.Subresources != nil && v.Subresources.Status != nil
-	})
 }
 
 // edits is the property of objects to keep what a client changes at the other version. An object at the second version of
@@ -70,7 +61,7 @@ func (p *prober) edits() property {
 		home := p.homeEdits(ctx, pair.From)
 		trips := p.roundTrip(ctx, pair, objects)
 		for i, t := range trips {
-			if t.there.object == nil || p.spent() {
+			if t.there.object == nil || p.budget.spent() {
 				continue
 			}
 			converted := corpus.Restored(objects[i], t.there.object)
@@ -148,7 +139,7 @@ func (p *prober) undone(ctx context.Context, pair corpus.Pair, objects []*unstru
 			if l.After == nil || strings.HasPrefix(l.Path, "metadata.") {
 				continue // what is lost whole is lost without any change too, and metadata is the webhook's
 			}
-			f := finding{e.origin, there(other), p.schemaOf(other.From).Place(l.Path), l.String(), partOf(l), t.back.x, p.effectOf(other.From, l)}
+			f := finding{e.origin, there(other), p.definition.schemaOf(other.From).Place(l.Path), l.String(), partOf(l), t.back.x, p.effectOf(other.From, l)}
 			if usual[f.place()] || !p.losesAlone(ctx, other, e.object, &f) {
 				continue // it is lost without any change too, or because of the others in the request
 			}
@@ -162,7 +153,7 @@ func (p *prober) undone(ctx context.Context, pair corpus.Pair, objects []*unstru
 			findings = append(findings, f)
 		}
 		first := read[e.origin].back.object
-		if len(findings) == before && first != nil && len(apart(p.schemaOf(pair.From), first, t.there.object)) == 0 && !p.declared(other, e.path) {
+		if len(findings) == before && first != nil && len(apart(p.definition.schemaOf(pair.From), first, t.there.object)) == 0 && !p.declared(other, e.path) {
 			hidden = append(hidden, e)
 		}
 	}
@@ -173,7 +164,7 @@ func (p *prober) undone(ctx context.Context, pair corpus.Pair, objects []*unstru
 // annotations: it restores what was there before. That another annotation brings the change back at the second version does not help
 // the clients of the first.
 func (p *prober) overridden(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, hidden []edit) []finding {
-	other, schema := reverse(pair), p.schemaOf(pair.From)
+	other, schema := reverse(pair), p.definition.schemaOf(pair.From)
 	var plain []*unstructured.Unstructured
 	for _, e := range hidden {
 		for _, object := range []*unstructured.Unstructured{e.read, e.object} {
@@ -205,7 +196,7 @@ func (p *prober) overridden(ctx context.Context, pair corpus.Pair, objects []*un
 			written.x.before = &read.x
 			way := fmt.Sprintf("%s, changed there -> %s", pair, pair.From)
 			message := fmt.Sprintf("%s: the change does not show at %s: %s, restored from an annotation", e.path, pair.From, l)
-			findings = append(findings, finding{e.origin, way, p.schemaOf(other.From).Place(e.path), message, none, written.x, effect{sort: "changed", noted: true}})
+			findings = append(findings, finding{e.origin, way, p.definition.schemaOf(other.From).Place(e.path), message, none, written.x, effect{sort: "changed", noted: true}})
 			break
 		}
 	}
@@ -239,7 +230,7 @@ func (p *prober) returned(ctx context.Context, pair corpus.Pair, objects []*unst
 		}
 		message := corpus.Loss{Path: e.path, After: value, Added: true}.String()
 		way := fmt.Sprintf("%s, removed there -> %s -> %s", pair, pair.From, pair.To)
-		findings = append(findings, finding{e.origin, way, p.schemaOf(other.From).Place(e.path), message, none, *x, effect{sort: added, noted: true}})
+		findings = append(findings, finding{e.origin, way, p.definition.schemaOf(other.From).Place(e.path), message, none, *x, effect{sort: added, noted: true}})
 	}
 	return findings
 }
@@ -280,7 +271,7 @@ func objectsOf(edits []edit) []*unstructured.Unstructured {
 func (p *prober) losesAlone(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, f *finding) bool {
 	t := p.roundTrip(ctx, pair, []*unstructured.Unstructured{object})[0]
 	f.x = t.back.x
-	return t.back.object != nil && slices.ContainsFunc(p.lost(pair, object.Object, t.back.object), func(l corpus.Loss) bool { return p.schemaOf(pair.From).Place(l.Path) == f.path })
+	return t.back.object != nil && slices.ContainsFunc(p.lost(pair, object.Object, t.back.object), func(l corpus.Loss) bool { return p.definition.schemaOf(pair.From).Place(l.Path) == f.path })
 }
 
 // items is how many items the lists of an object have.
@@ -300,7 +291,7 @@ func items(object *unstructured.Unstructured) int {
 // changed once, a boolean from either value, and once more if there are items that the version does not show.
 func (p *prober) changes(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, most int, tried map[string]int, hides bool) []edit {
 	var edits []edit
-	schema := p.schemaOf(version)
+	schema := p.definition.schemaOf(version)
 	problems := schema.Problems(object.Object)
 	for _, path := range corpus.Leaves(object) {
 		place := "changed " + fieldpath.Generalize(path)
@@ -362,7 +353,7 @@ func (p *prober) removals(version string, origin int, object *unstructured.Unstr
 
 // removal returns an edit of an object that removes what is at a path; none if API servers give it a default, or refuse what is left.
 func (p *prober) removal(version string, origin int, object *unstructured.Unstructured, path string) (edit, bool) {
-	schema, variant := p.schemaOf(version), corpus.Without(object, path)
+	schema, variant := p.definition.schemaOf(version), corpus.Without(object, path)
 	schema.Prepare(variant.Object)
 	if _, isDefault := corpus.Value(variant.Object, path); isDefault || len(schema.Problems(variant.Object)) > 0 {
 		return edit{}, false

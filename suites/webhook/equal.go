@@ -26,7 +26,7 @@ const (
 
 // equalFields compares the fields that two versions have in common. What does not survive the way there and back is left to other specs.
 func (p *prober) equalFields(ctx SpecContext) {
-	p.needsGenerated("which fields two versions have in common")
+	p.definition.needsGenerated("which fields two versions have in common")
 	p.sound(ctx)
 	p.independently(ctx)
 	e := &equality{p: p, known: map[corpus.Pair]*common{}}
@@ -92,7 +92,7 @@ func (e *equality) check(ctx context.Context, pair corpus.Pair, objects []*unstr
 		tried := e.p.roundTrip(ctx, pair, variants)
 		done, begin := map[string]bool{}, 0
 		for i, s := range trying {
-			place := e.p.schemaOf(pair.From).Place(s.path)
+			place := e.p.definition.schemaOf(pair.From).Place(s.path)
 			trials := e.trials(pair, s.path, append([]*unstructured.Unstructured{objects[s.object]}, variants[begin:ends[i]]...), append([]trip{trips[s.object]}, tried[begin:ends[i]]...))
 			begin = ends[i]
 			of := e.judge(pair, c, s.path, trials)
@@ -119,7 +119,7 @@ func (e *equality) check(ctx context.Context, pair corpus.Pair, objects []*unstr
 // suspects returns the fields that may not have the same value after a conversion, by place, those of small objects first. It notes the
 // others.
 func (e *equality) suspects(pair corpus.Pair, c *common, objects []*unstructured.Unstructured, trips []trip) map[string][]suspect {
-	from, to := e.p.schemaOf(pair.From), e.p.schemaOf(pair.To)
+	from, to := e.p.definition.schemaOf(pair.From), e.p.definition.schemaOf(pair.To)
 	found := map[string][]suspect{}
 	order := make([]int, 0, len(objects))
 	sizes := make([]int, len(objects))
@@ -199,7 +199,7 @@ func isLostAt(lost []corpus.Loss, path string) bool {
 // variants returns an object with other values in one field: first the one that the field has after the conversion, which shows whether that
 // is the only one that it can have then.
 func (e *equality) variants(pair corpus.Pair, c *common, object *unstructured.Unstructured, converted map[string]any, path string) []*unstructured.Unstructured {
-	schema := e.p.schemaOf(pair.From)
+	schema := e.p.definition.schemaOf(pair.From)
 	before, _ := corpus.Value(object.Object, path)
 	var variants []*unstructured.Unstructured
 	tried := []any{before}
@@ -253,7 +253,7 @@ type move struct {
 // judge says what becomes of a field, nil if nothing is wrong, or it is not certain. Where two values become the same, the field is what the
 // webhook derives from others.
 func (e *equality) judge(pair corpus.Pair, c *common, path string, trials []trial) *move {
-	to := e.p.schemaOf(pair.To)
+	to := e.p.definition.schemaOf(pair.To)
 	if len(trials) < 2 {
 		return nil
 	}
@@ -269,7 +269,7 @@ func (e *equality) judge(pair corpus.Pair, c *common, path string, trials []tria
 		equal, respelled = equal && to.Equal(path, spelled, value), respelled || spelled != t.value
 		before, after = append(before, spelled), append(after, value)
 	}
-	place := e.p.schemaOf(pair.From).Place(path)
+	place := e.p.definition.schemaOf(pair.From).Place(path)
 	of := &move{finding: finding{trip: pair.String(), path: place, effect: effect{sort: "changed"}}, before: trials[0].value, after: after[0]}
 	switch {
 	case equal:
@@ -363,7 +363,7 @@ func all(one, other []float64, is func(a, b float64) bool) bool {
 
 // elsewhere looks for another field that has the value of the first, whatever that is.
 func (e *equality) elsewhere(pair corpus.Pair, c *common, path string, trials []trial, of *move) *move {
-	from, to := e.p.schemaOf(pair.From), e.p.schemaOf(pair.To)
+	from, to := e.p.definition.schemaOf(pair.From), e.p.definition.schemaOf(pair.To)
 	into, like := "", corpus.Likeness{}
 	for _, leaf := range leavesOfAll(trials) {
 		if leaf == path || !follows(to, leaf, trials) {
@@ -420,8 +420,8 @@ func (e *equality) reordered(pair corpus.Pair, path, into string, t trial, of *m
 		at++
 	}
 	list := fieldpath.Join(steps[:at])
-	schema := e.p.schemaOf(pair.From)
-	if !steps[at].List || !schema.Ordered(e.p.schemaOf(pair.To), list) || e.isMeant(pair, list, list) {
+	schema := e.p.definition.schemaOf(pair.From)
+	if !steps[at].List || !schema.Ordered(e.p.definition.schemaOf(pair.To), list) || e.isMeant(pair, list, list) {
 		return nil
 	}
 	whole := fieldpath.Join(steps[:at+1])

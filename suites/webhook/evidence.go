@@ -110,7 +110,7 @@ func (p *prober) confirmed(ctx context.Context, what property, places, all []fou
 				continue
 			}
 			witness++
-			if p.calls-calls >= mostConfirming || p.env.Subject.Ends()-ends >= mostFatal || p.spent() || ctx.Err() != nil {
+			if p.calls-calls >= mostConfirming || p.env.Subject.Ends()-ends >= mostFatal || p.budget.spent() || ctx.Err() != nil {
 				shows = true // as far as is known
 				break
 			}
@@ -135,7 +135,7 @@ func (p *prober) byOneself(ctx context.Context, what property, f found, all []fo
 		smallest := p.smallest(ctx, what, f)
 		return smallest, true
 	}
-	schema := p.schemaOf(f.pair.From)
+	schema := p.definition.schemaOf(f.pair.From)
 	less := f.subject
 	for _, other := range all {
 		at := other.effect.at

@@ -46,7 +46,7 @@ func (p *prober) expected(ctx SpecContext) {
 		p.env.Attach("places.txt", []byte(strings.Join(lines, "\n")+"\n"))
 		lines = append(lines[:mostTold], fmt.Sprintf("and %d more places like this, see places.txt", more))
 	}
-	p.violated(requirement.Failed, *first, strings.Join(lines, "\n"))
+	p.exhibits.violated(requirement.Failed, *first, strings.Join(lines, "\n"))
 }
 
 // unexpected returns the fields in which the result of an exchange is not as expected.
@@ -54,9 +54,9 @@ func (p *prober) unexpected(x *exchange, pair corpus.Pair, expected map[string]a
 	if v := x.judgement.Rejected(); v != nil {
 		return []reports.FieldFinding{{Effect: refused, From: pair.From, To: pair.To, Message: "conversion failed: " + v.String()}}
 	}
-	schema := p.schemaOf(pair.To)
+	schema := p.definition.schemaOf(pair.To)
 	var found []reports.FieldFinding
-	for _, l := range schema.Unexpected(expected, p.decode(x.judgement.Objects[0])) {
+	for _, l := range schema.Unexpected(expected, p.exhibits.decode(x.judgement.Objects[0])) {
 		found = append(found, reports.FieldFinding{Field: schema.Pattern(l.Path), Effect: differs, From: pair.From, To: pair.To, Message: l.String()})
 	}
 	return found

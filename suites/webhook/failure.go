@@ -43,11 +43,11 @@ func failure(env *suites.Env, p *prober) {
 				switch {
 				case slices.ContainsFunc(violations, rejected):
 					p.talks(ctx)
-					p.fail(x, described(x, violations))
+					p.exhibits.fail(x, described(x, violations))
 				case !x.judgement.Judged(id):
-					p.skip(x)
+					p.exhibits.skip(x)
 				case len(violations) > 0:
-					p.violated(requirement.Tolerated, x, described(x, violations))
+					p.exhibits.violated(requirement.Tolerated, x, described(x, violations))
 				}
 			})
 		}
@@ -61,7 +61,7 @@ func failure(env *suites.Env, p *prober) {
 // require is Tolerated: clients are free to write others, but few will.
 func (p *prober) refusals(ctx SpecContext) {
 	GinkgoHelper()
-	if closed := p.unconverted(ctx); !p.generates() || len(p.pairs(ctx)) == 0 {
+	if closed := p.unconverted(ctx); !p.definition.generates() || len(p.pairs(ctx)) == 0 {
 		p.report(ctx, p.convertedOrClosed(), closed)
 		return
 	}
@@ -107,7 +107,7 @@ func (p *prober) refusedInteger(r refusal) found {
 		n, is := value.(int64)
 		return !is || -math.MaxInt16 <= n && n <= math.MaxInt16
 	}
-	path := strings.Join(slices.DeleteFunc(p.schemaOf(r.version).Given(r.object), isOther), ", ")
+	path := strings.Join(slices.DeleteFunc(p.definition.schemaOf(r.version).Given(r.object), isOther), ", ")
 	message := fmt.Sprintf("conversion failed for an object that the schema allows, with a large integer at %s: %s", path, r.x.judgement.Rejected())
 	one := found{finding: finding{0, pair.String(), path, message, requirement.PartRefusedValue, r.x, effect{sort: refused}}, pair: pair, subject: r.object}
 	one.again = p.refusedAgain(r, path, p.refusedInteger)
@@ -128,7 +128,7 @@ func (p *prober) failures(ctx context.Context) []found {
 			all = append(all, p.refusedObject(r, every))
 		}
 	}
-	if !p.generates() {
+	if !p.definition.generates() {
 		return nil
 	}
 	all = append(all, slices.Concat(p.refusedWays(ctx), p.unconverted(ctx))...)
@@ -172,14 +172,14 @@ func (p *prober) failures(ctx context.Context) []found {
 // the fields of that.
 func (p *prober) refusedObject(r refusal, every bool) found {
 	pair := corpus.Pair{From: r.version, To: r.x.to}
-	given := p.schemaOf(r.version).Given(r.object)
+	given := p.definition.schemaOf(r.version).Given(r.object)
 	path := cmp.Or(r.needs, strings.Join(given, ", "))
 	about, when := "with "+firstOf(given), ""
 	if len(given) == 0 {
 		about = "without any field of its own"
 	}
 	if r.needs != "" {
-		when = "without " + p.schemaOf(r.version).Pattern(path)
+		when = "without " + p.definition.schemaOf(r.version).Pattern(path)
 		about = "without " + path + ", and succeeded with it"
 	}
 	message := fmt.Sprintf("conversion failed for an object that the schema allows, %s: %s", about, r.x.judgement.Rejected())
@@ -299,7 +299,7 @@ func (p *prober) talks(ctx SpecContext) {
 	GinkgoHelper()
 	for _, x := range p.standard(ctx) {
 		if !x.judgement.Judged(requirement.WebhookResponseLean) {
-			p.skip(x)
+			p.exhibits.skip(x)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 // forgotten returns the values that the second version of a pair cannot hold, and that are gone at the first one after a change of something
 // else at the second. What a change does by itself is what it does without what the webhook noted in annotations.
 func (p *prober) forgotten(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, read []trip, changes []edit, written []trip) []finding {
-	schema, hidden, seen := p.schemaOf(pair.From), p.hidden(ctx, pair, objects, read, changes), map[string]bool{}
+	schema, hidden, seen := p.definition.schemaOf(pair.From), p.hidden(ctx, pair, objects, read, changes), map[string]bool{}
 	var findings []finding
 	for j, e := range changes {
 		before, after := read[e.origin].back.object, written[j].there
@@ -37,7 +37,7 @@ func (p *prober) forgotten(ctx context.Context, pair corpus.Pair, objects []*uns
 			x := after.x
 			x.before = &read[e.origin].there.x
 			way := fmt.Sprintf("%s, changed there -> %s", pair, pair.From)
-			when := fmt.Sprintf("after %s was changed at %s", p.schemaOf(pair.To).Pattern(e.path), pair.To)
+			when := fmt.Sprintf("after %s was changed at %s", p.definition.schemaOf(pair.To).Pattern(e.path), pair.To)
 			findings = append(findings, finding{e.origin, way, place, message, none, x, effect{sort: "lost", kept: true, when: when}})
 		}
 	}
@@ -55,7 +55,7 @@ func (p *prober) hidden(ctx context.Context, pair corpus.Pair, objects []*unstru
 		}
 		origins, plain = append(origins, e.origin), append(plain, withoutNotes(e.read, objects[e.origin]))
 	}
-	schema, hidden := p.schemaOf(pair.From), map[int][]string{}
+	schema, hidden := p.definition.schemaOf(pair.From), map[int][]string{}
 	for i, o := range p.convert(ctx, reverse(pair), plain) {
 		before := read[origins[i]].back.object
 		if o.object == nil || before == nil {
@@ -111,7 +111,7 @@ func (t tally) lacks(place, text string, before tally) bool {
 // same list, all of which a webhook may replace, if the other version shows the value, if the edit removes what the value is in, or if the
 // value does not come back either from an object that had both from the start.
 func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstructured.Unstructured, e edit, before map[string]any, path string) bool {
-	schema := p.schemaOf(pair.From)
+	schema := p.definition.schemaOf(pair.From)
 	value, _ := corpus.Value(before, path)
 	lacks := func(before, after map[string]any) bool {
 		return tallied(schema, after).lacks(schema.Place(path), fmt.Sprint(value), tallied(schema, before))

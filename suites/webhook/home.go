@@ -49,10 +49,10 @@ func (p *prober) atHome(ctx context.Context, pair corpus.Pair, objects []*unstru
 		}
 		p.came++
 		for _, l := range p.lost(pair, e.object.Object, t.back.object) {
-			f := finding{e.origin, "", p.schemaOf(pair.From).Place(l.Path), l.String() + ", as it was before", partOf(l), t.back.x, p.effectOf(pair.From, l)}
+			f := finding{e.origin, "", p.definition.schemaOf(pair.From).Place(l.Path), l.String() + ", as it was before", partOf(l), t.back.x, p.effectOf(pair.From, l)}
 			f.effect.noted = true
 			was, _ := corpus.Value(e.read.Object, l.Path)
-			if l.After == nil || !p.schemaOf(pair.From).Equal(l.Path, was, l.After) || usual[finding{trip: there(pair), path: f.path}.place()] || !p.losesAlone(ctx, pair, e.object, &f) {
+			if l.After == nil || !p.definition.schemaOf(pair.From).Equal(l.Path, was, l.After) || usual[finding{trip: there(pair), path: f.path}.place()] || !p.losesAlone(ctx, pair, e.object, &f) {
 				continue
 			}
 			if bare := f; p.losesAlone(ctx, pair, withoutNotes(e.object, objects[e.origin]), &bare) {
@@ -69,7 +69,7 @@ func (p *prober) atHome(ctx context.Context, pair corpus.Pair, objects []*unstru
 // removed once.
 func (p *prober) homeRemovals(pair corpus.Pair, origin int, object *unstructured.Unstructured, tried map[string]int) []edit {
 	var edits []edit
-	schema, other := p.schemaOf(pair.From), p.schemaOf(pair.To)
+	schema, other := p.definition.schemaOf(pair.From), p.definition.schemaOf(pair.To)
 	for _, path := range corpus.Leaves(object) {
 		path = cmp.Or(other.Lacks(path), path)
 		place := "removed " + schema.Place(path)

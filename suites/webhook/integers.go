@@ -49,14 +49,14 @@ func (p *prober) integersOfSamples(ctx SpecContext) {
 			}
 			x := p.ask(ctx, p.reviewVersion(ctx), pair, objects...)
 			if x.response.TimedOut {
-				p.fail(x, fmt.Sprintf("%s: expected objects with integers such as %d to be converted or reported as failed, got %s", x.what, values[0], x.judgement.Rejected()))
+				p.exhibits.fail(x, fmt.Sprintf("%s: expected objects with integers such as %d to be converted or reported as failed, got %s", x.what, values[0], x.judgement.Rejected()))
 			}
 			// Fields may well be too small for these, so a refusal is none of this spec's business.
 			for i, raw := range x.judgement.Objects {
 				for _, number := range p.numbers(raw) {
 					before, same := origin(number, sent[i])
 					if before != 0 && !same {
-						p.fail(x, fmt.Sprintf("%s: object %d: expected %d, got it as %s", x.what, i, before, number))
+						p.exhibits.fail(x, fmt.Sprintf("%s: object %d: expected %d, got it as %s", x.what, i, before, number))
 					}
 					if same {
 						kept = true

@@ -21,7 +21,7 @@ const itemTries = 3
 // itemRemovals returns edits of an object that remove the first of several items of a list.
 func (p *prober) itemRemovals(version string, origin int, object *unstructured.Unstructured, tried map[string]int) []edit {
 	var edits []edit
-	schema := p.schemaOf(version)
+	schema := p.definition.schemaOf(version)
 	for _, path := range firstItems(object) {
 		place := "first item at " + fieldpath.Generalize(path)
 		if tried[place] == itemTries {
@@ -57,7 +57,7 @@ func firstItems(object *unstructured.Unstructured) []string {
 // astray returns the values that come to another item of a list at the first version of a pair when one was removed at the second, because of
 // what the webhook noted: without its notes the item is there too, and has another value.
 func (p *prober) astray(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, read []trip, removals []edit) []finding {
-	schema, other, seen := p.schemaOf(pair.From), reverse(pair), map[string]bool{}
+	schema, other, seen := p.definition.schemaOf(pair.From), reverse(pair), map[string]bool{}
 	var findings []finding
 	for j, o := range p.convert(ctx, other, objectsOf(removals)) {
 		e := removals[j]

@@ -46,24 +46,18 @@ func (p *prober) malformations(ctx context.Context) []malformed {
 		post("a ConversionReview without a request", empty),
 		post("a megabyte that is not JSON", []byte(strings.Repeat("x", 1<<20))),
 		{what: "a request of the content type text/plain", method: http.MethodPost, header: text, body: sound, lenient: true},
-		{what: "objects that are not objects", method: http.MethodPost, body: p.withObjects(request, `[null,1,"",[],{}]`), lenient: true},
-		{what: "objects in the place of a list", method: http.MethodPost, body: p.withObjects(request, `{}`), lenient: true},
+		{what: "objects that are not objects", method: http.MethodPost, body: withObjects(request, `[null,1,"",[],{}]`), lenient: true},
+		{what: "objects in the place of a list", method: http.MethodPost, body: withObjects(request, `{}`), lenient: true},
 		{what: "an invalid desired version", method: http.MethodPost, body: p.desiring(request, "///"), lenient: true},
 		{what: "a desired version of another group", method: http.MethodPost, body: p.desiring(request, "elsewhere.example.org/"+pair.To), lenient: true},
 	}
-}
-
-// withObjects returns the body of a request with something else in place of its objects.
-func (p *prober) withObjects(request contract.Request, objects string) []byte {
-	return fmt.Appendf(nil, `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/%s","request":{"uid":%q,"desiredAPIVersion":%q,"objects":%s}}`,
-		request.ReviewVersion, request.UID, request.DesiredAPIVersion, objects)
 }
 
 func (p *prober) desiring(request contract.Request, version string) []byte {
 	objects, err := json.Marshal(request.Objects)
 	p.env.Require(err, "building a request")
 	request.DesiredAPIVersion = version
-	return p.withObjects(request, string(objects))
+	return withObjects(request, string(objects))
 }
 
 // malformed sends malformed requests, and expects them to be rejected as such.
@@ -72,7 +66,7 @@ func (p *prober) malformed(ctx SpecContext) {
 	for _, m := range p.malformations(ctx) {
 		x := p.raw(ctx, m)
 		if !m.lenient && !refusedOutright(&x) {
-			p.violated(p.env.Severity(none), x, fmt.Sprintf("%s: expected an HTTP status of 400 or more, or a result other than success, got %s", m.what, answered(&x)))
+			p.exhibits.violated(p.env.Severity(none), x, fmt.Sprintf("%s: expected an HTTP status of 400 or more, or a result other than success, got %s", m.what, answered(&x)))
 			return
 		}
 	}
@@ -129,7 +123,7 @@ func (p *prober) survival(ctx SpecContext) {
 		after := p.ask(ctx, p.reviewVersion(ctx), pair, p.base(ctx, pair.From)...)
 		if v := after.judgement.Rejected(); v != nil {
 			after.before = &spoiling
-			p.fail(after, fmt.Sprintf("%s: conversion of the samples failed after %s: %s", after.what, m.what, v))
+			p.exhibits.fail(after, fmt.Sprintf("%s: conversion of the samples failed after %s: %s", after.what, m.what, v))
 		}
 	}
 }
@@ -141,15 +135,15 @@ func (p *prober) unknownReviewVersion(ctx SpecContext) {
 	request := p.request("v0nosuchversion", pair.To, p.base(ctx, pair.From)...)
 	objects, err := json.Marshal(request.Objects)
 	p.env.Require(err, "building a request")
-	m := malformed{what: "a ConversionReview of the version " + request.ReviewVersion, method: http.MethodPost, body: p.withObjects(request, string(objects))}
+	m := malformed{what: "a ConversionReview of the version " + request.ReviewVersion, method: http.MethodPost, body: withObjects(request, string(objects))}
 	if x := p.raw(ctx, m); !refusedOutright(&x) {
-		p.violated(p.env.Severity(none), x, fmt.Sprintf("%s: expected an HTTP status of 400 or more, or a result other than success, got %s", m.what, answered(&x)))
+		p.exhibits.violated(p.env.Severity(none), x, fmt.Sprintf("%s: expected an HTTP status of 400 or more, or a result other than success, got %s", m.what, answered(&x)))
 	}
 }
 
 // listedReviewVersions asks in each version of ConversionReview that the definition lists.
 func (p *prober) listedReviewVersions(ctx SpecContext) {
-	p.needsSchemas("what conversionReviewVersions lists")
+	p.definition.needsSchemas("what conversionReviewVersions lists")
 	c := p.env.Subject.Corpus
 	conversion := c.Definition.CRD.Spec.Conversion
 	if c.Documented {
@@ -166,7 +160,7 @@ func (p *prober) listedReviewVersions(ctx SpecContext) {
 		}
 		x := p.ask(ctx, version, pair, p.base(ctx, pair.From)...)
 		if v := x.judgement.Rejected(); v != nil {
-			p.fail(x, fmt.Sprintf("%s: conversion of the samples failed in a version that conversionReviewVersions lists: %s", x.what, v))
+			p.exhibits.fail(x, fmt.Sprintf("%s: conversion of the samples failed in a version that conversionReviewVersions lists: %s", x.what, v))
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (p *prober) recalls(ctx context.Context, pair corpus.Pair, first, second *u
 			shared.SetNamespace(first.GetNamespace())
 		}
 	}
-	if len(p.schemaOf(pair.From).Problems(shared.Object)) > 0 {
+	if len(p.definition.schemaOf(pair.From).Problems(shared.Object)) > 0 {
 		return exchange{}, false
 	}
 	var outcomes []outcome
@@ -116,7 +116,7 @@ func (p *prober) recalls(ctx context.Context, pair corpus.Pair, first, second *u
 	}
 	x := outcomes[2].x
 	x.before = &outcomes[1].x
-	return x, last == nil || len(apart(p.schemaOf(pair.To), own, last)) > 0
+	return x, last == nil || len(apart(p.definition.schemaOf(pair.To), own, last)) > 0
 }
 
 // anew returns a copy of an object that has nothing in its metadata by which the webhook can know it.

@@ -67,7 +67,7 @@ func (e *equality) moved(pair corpus.Pair, c *common, moves map[string]move) []f
 
 // haveBoth says which versions have both of two fields.
 func (e *equality) haveBoth(pair corpus.Pair, path, into string) string {
-	if e.p.schemaOf(pair.From).Has(into) && e.p.schemaOf(pair.To).Has(path) {
+	if e.p.definition.schemaOf(pair.From).Has(into) && e.p.definition.schemaOf(pair.To).Has(path) {
 		return ", though both versions have both"
 	}
 	return fmt.Sprintf(", though %s has %s too", pair.To, path)

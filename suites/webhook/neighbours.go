@@ -24,7 +24,7 @@ func (p *prober) because(ctx context.Context, d dependency) dependency {
 		return d
 	}
 	n := neighbours{p: p, of: d}
-	objects := p.sent(&d.x)
+	objects := p.exhibits.sent(&d.x)
 	if _, still := n.shows(ctx, objects, d.at); !still {
 		return d
 	}
@@ -155,7 +155,7 @@ func (p *prober) differing(d dependency) []reports.FieldFinding {
 	}
 	var findings []reports.FieldFinding
 	for _, l := range d.apart {
-		of.Field, of.Effect = p.schemaOf(d.pair.To).Pattern(l.Path), differs
+		of.Field, of.Effect = p.definition.schemaOf(d.pair.To).Pattern(l.Path), differs
 		of.Message = fmt.Sprintf("%s: object %d of %d: %s", d.x.what, d.at, len(d.x.request.Objects), l)
 		findings = append(findings, of)
 	}

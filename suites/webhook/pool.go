@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -65,7 +64,7 @@ func (p *prober) pool(ctx context.Context, version string) *pool {
 		one.size = objectsPerVersion
 	}
 	before := p.late
-	within, cancel := p.withinBudget(ctx)
+	within, cancel := p.budget.withinBudget(ctx)
 	defer cancel()
 	p.hasty = true
 	generated := p.env.Spending(suites.SpentGenerating)
@@ -77,7 +76,7 @@ func (p *prober) pool(ctx context.Context, version string) *pool {
 	rejections := adapted.Rejections
 	one.objects, one.dropped, one.cut = adapted.Objects, adapted.Dropped, adapted.Cut || within.Err() != nil
 	if p.late != before { // nothing was asked after that, so there is nothing to learn but that
-		one.refusals = []refusal{{version: version, object: &unstructured.Unstructured{Object: p.decode(p.late.x.request.Objects[0])}, x: p.late.x}}
+		one.refusals = []refusal{{version: version, object: &unstructured.Unstructured{Object: p.exhibits.decode(p.late.x.request.Objects[0])}, x: p.late.x}}
 		rejections, p.late = nil, before
 	}
 	for _, rejection := range rejections {
@@ -137,11 +136,11 @@ func brokeOff(x *exchange) bool { return suites.BrokeOff(x.response) }
 
 // shrink looks for the smallest object like one given that still does something, within the time budget. What does it has to note it.
 func (p *prober) shrink(ctx context.Context, version string, object *unstructured.Unstructured, does func(context.Context, *unstructured.Unstructured) bool) {
-	schema := p.schemaOf(version)
+	schema := p.definition.schemaOf(version)
 	if schema == nil || p.silent != nil || p.isLateHere() {
 		return
 	}
-	within, cancel := p.withinBudget(ctx)
+	within, cancel := p.budget.withinBudget(ctx)
 	defer cancel()
 	before := p.env.Subject.Ends()
 	defer p.env.Spending(suites.SpentShrinking)()
@@ -151,55 +150,10 @@ func (p *prober) shrink(ctx context.Context, version string, object *unstructure
 	})
 }
 
-// schemaOf returns the schema of a version, nil where it is not known.
-func (p *prober) schemaOf(version string) *corpus.Schema {
-	if d := p.env.Subject.Corpus.Definition; d != nil {
-		return d.Schema(version)
-	}
-	return nil
-}
-
-// inBudget skips the running spec when there is no time left for it.
-func (p *prober) inBudget() {
-	GinkgoHelper()
-	if p.spent() {
-		Skip(fmt.Sprintf("not judged: the time budget of %s is used up", p.env.Subject.Budget))
-	}
-}
-
-// withinBudget is a context that ends with the time budget.
-func (p *prober) withinBudget(ctx context.Context) (context.Context, context.CancelFunc) {
-	if budget := p.env.Subject.Budget; budget > 0 {
-		return context.WithDeadline(ctx, p.began.Add(budget))
-	}
-	return context.WithCancel(ctx)
-}
-
-// spent reports whether the time budget is used up.
-func (p *prober) spent() bool {
-	s := p.env.Subject
-	if p.began.IsZero() {
-		p.began = time.Now()
-	}
-	if s.Budget == 0 || time.Since(p.began) < s.Budget {
-		return false
-	}
-	if s.Spent != nil && !p.exhausted {
-		p.exhausted = true
-		s.Spent()
-	}
-	return true
-}
-
-// generates reports whether objects are generated from the schemas.
-func (p *prober) generates() bool {
-	return p.env.Subject.Corpus.Definition != nil && p.env.Subject.Objects >= 0
-}
-
 // styled returns generated objects of a style, with values that the webhook is known to take; none where the schemas are
 // not known.
 func (p *prober) styled(ctx context.Context, version string, style corpus.Style, n int) []*unstructured.Unstructured {
-	if !p.generates() {
+	if !p.definition.generates() {
 		return nil
 	}
 	one := p.pool(ctx, version)
@@ -243,7 +197,7 @@ func (p *prober) base(ctx context.Context, version string) []*unstructured.Unstr
 // whose specs name the sample, but not where the version is not served: then nothing else might be left.
 func (p *prober) refusedSamples(ctx context.Context, version string) []refusal {
 	samples := p.env.Subject.Corpus.Objects(version)
-	if known, is := p.unwanted[version]; is || len(samples) == 0 || !p.generates() {
+	if known, is := p.unwanted[version]; is || len(samples) == 0 || !p.definition.generates() {
 		return known
 	}
 	speaks := p.spoken(ctx)
@@ -254,7 +208,7 @@ func (p *prober) refusedSamples(ctx context.Context, version string) []refusal {
 				continue
 			}
 			x := p.ask(ctx, speaks, pair, sample)
-			if r := (refusal{version: version, object: sample, x: x}); r.failed() && !isLate(&x) && (x.judgement.Stopped == requirement.WebhookFailureAvoided || p.oneWay(pair) && crashed(&x)) {
+			if r := (refusal{version: version, object: sample, x: x}); r.failed() && !isLate(&x) && (x.judgement.Stopped == requirement.WebhookFailureAvoided || p.definition.oneWay(pair) && crashed(&x)) {
 				refusals = append(refusals, r)
 				break
 			}
@@ -269,7 +223,7 @@ func (p *prober) refusedSamples(ctx context.Context, version string) []refusal {
 // some returns the objects of base and, if these are samples, a few that were generated besides: samples add to what is tried.
 func (p *prober) some(ctx context.Context, version string) []*unstructured.Unstructured {
 	objects := p.base(ctx, version)
-	if len(p.env.Subject.Corpus.Objects(version)) == len(p.refusedSamples(ctx, version)) || !p.generates() {
+	if len(p.env.Subject.Corpus.Objects(version)) == len(p.refusedSamples(ctx, version)) || !p.definition.generates() {
 		return objects
 	}
 	generated := p.pool(ctx, version).objects
@@ -293,7 +247,7 @@ func (p *prober) each(ctx context.Context, version string) []*unstructured.Unstr
 		return known
 	}
 	objects := p.base(ctx, version)
-	if !p.generates() {
+	if !p.definition.generates() {
 		p.know(ctx, version, objects, len(objects))
 		return objects
 	}
@@ -353,7 +307,7 @@ func (p *prober) convert(ctx context.Context, pair corpus.Pair, objects []*unstr
 	outcomes := p.answers(ctx, pair, objects)
 	for i, o := range outcomes {
 		if o.raw != nil {
-			outcomes[i].object = p.decode(o.raw)
+			outcomes[i].object = p.exhibits.decode(o.raw)
 		}
 	}
 	return outcomes

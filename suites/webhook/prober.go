@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,52 +25,47 @@ import (
 // prober converses with the webhook under test on behalf of all specs of the area. What several specs look at is asked
 // once.
 type prober struct {
-	env  *suites.Env
-	tick time.Duration // after which the same is asked for again, see pure
+	env *suites.Env
 
-	calls     int
-	hoard     int                    // bytes of responses that are out of proportion, see shorten
-	began     time.Time              // when the first spec ran, see spent
-	exhausted bool                   // whether Spent was called: the time budget is used up
-	silent    *contract.Response     // the response to the samples when it did not come in time, see notice
-	late      *lateness              // see convert
-	hasty     bool                   // whether it is enough to know a few of the objects that it ends over, see alike
-	ended     error                  // what is known of a webhook that ended or hung while it was asked, see send
-	last      exchange               // that was answered
-	speaks    string                 // see spoken
-	firsts    map[string]exchange    // by review version, see first
-	plain     []exchange             // see standard
-	proven    []byte                 // the body of a request that the webhook converted, nil before there is one; see hung
-	hands     *handshake             // see shake
-	pools     map[string]*pool       // by version, see pool
-	unwanted  map[string][]refusal   // see refusedSamples
-	losing    map[string]bool        // see usual
-	trips     map[corpus.Pair][]trip // of all objects, see roundTrip
+	tick         time.Duration // after which the same is asked for again, see pure
+	calls        int
+	hoard        int                                                      // bytes of responses that are out of proportion, see shorten
+	silent       *contract.Response                                       // the response to the samples when it did not come in time, see notice
+	late         *lateness                                                // see convert
+	hasty        bool                                                     // whether it is enough to know a few of the objects that it ends over, see alike
+	ended        error                                                    // what is known of a webhook that ended or hung while it was asked, see send
+	last         exchange                                                 // that was answered
+	speaks       string                                                   // see spoken
+	firsts       map[string]exchange                                      // by review version, see first
+	plain        []exchange                                               // see standard
+	proven       []byte                                                   // the body of a request that the webhook converted, nil before there is one; see hung
+	hands        *handshake                                               // see shake
+	pools        map[string]*pool                                         // by version, see pool
+	unwanted     map[string][]refusal                                     // see refusedSamples
+	losing       map[string]bool                                          // see usual
+	trips        map[corpus.Pair][]trip                                   // of all objects, see roundTrip
+	surviving    map[corpus.Pair]map[string]bool                          // see survivors
+	travelled    time.Time                                                // when the last of the trips ended
+	everything   map[string][]*unstructured.Unstructured                  // by version, see each
+	mixed        map[string]int                                           // by version, how many of everything are those of all
+	special      map[string]map[corpus.Style][]*unstructured.Unstructured // by version, objects with one field each, whose value is of the style
+	coverage     map[corpus.Pair]*corpus.Coverage                         // see cover
+	results      map[corpus.Pair]reports.Coverage                         // of coverage, as they were reported last
+	written      map[*unstructured.Unstructured]json.RawMessage           // those of everything, as JSON
+	stale        map[string]*earlier                                      // by version, see earlier
+	counted      bool                                                     // whether they were reported
+	depending    *[]dependency                                            // see dependencies
+	remembered   *memory                                                  // see memory
+	lonely       map[corpus.Pair][]*unstructured.Unstructured             // objects of batches that were converted, and are not alone
+	failing      *[]found                                                 // see failures
+	closed       *[]found                                                 // see unconverted
+	shut         *[]found                                                 // see refusedWays
+	came         int                                                      // how many objects have made the way that a spec is about: its effective trials
+	declarations map[string]bool                                          // that were reported, by spec and place
 
-	surviving map[corpus.Pair]map[string]bool // see survivors
-
-	travelled time.Time // when the last of the trips ended
-
-	everything map[string][]*unstructured.Unstructured                  // by version, see each
-	mixed      map[string]int                                           // by version, how many of everything are those of all
-	special    map[string]map[corpus.Style][]*unstructured.Unstructured // by version, objects with one field each, whose value is of the style
-	coverage   map[corpus.Pair]*corpus.Coverage                         // see cover
-	results    map[corpus.Pair]reports.Coverage                         // of coverage, as they were reported last
-	written    map[*unstructured.Unstructured]json.RawMessage           // those of everything, as JSON
-
-	stale   map[string]*earlier // by version, see earlier
-	counted bool                // whether they were reported
-
-	depending  *[]dependency                                // see dependencies
-	remembered *memory                                      // see memory
-	lonely     map[corpus.Pair][]*unstructured.Unstructured // objects of batches that were converted, and are not alone
-	failing    *[]found                                     // see failures
-	closed     *[]found                                     // see unconverted
-	shut       *[]found                                     // see refusedWays
-
-	came int // how many objects have made the way that a spec is about: its effective trials
-
-	declarations map[string]bool // that were reported, by spec and place
+	definition *definition
+	budget     *budget
+	exhibits   *exhibits
 }
 
 // exchange is a request to the webhook, what came back, and what the judge says of it.
@@ -117,9 +111,6 @@ func (p *prober) shorten(x *exchange) {
 
 // maxHoard is how much is kept of responses that are out of proportion, in bytes.
 const maxHoard = 16 << 20
-
-// proportionate is how long a response may be that is kept as a whole, in bytes.
-func proportionate(x *exchange) int { return 2*len(x.body) + 128<<10 }
 
 func (p *prober) request(reviewVersion, to string, objects ...*unstructured.Unstructured) contract.Request {
 	p.calls++
@@ -215,10 +206,10 @@ func (p *prober) reach(ctx context.Context, x *exchange, send func(context.Conte
 func (p *prober) broken(x *exchange, err error) {
 	GinkgoHelper()
 	p.ended = fmt.Errorf("%s fails: %w", running(), err)
-	p.attach(*x)
+	p.exhibits.attach(*x)
 	over := ""
-	if objects := p.sent(x); len(objects) > 0 {
-		over = " when it was asked to convert " + p.named(objects)
+	if objects := p.exhibits.sent(x); len(objects) > 0 {
+		over = " when it was asked to convert " + p.exhibits.named(objects)
 	}
 	Fail(fmt.Sprintf("expected it to answer%s, but %v", over, err))
 }
@@ -261,7 +252,7 @@ func (p *prober) end(ctx context.Context) error {
 		if silent == nil && (alive == nil || p.proven != nil) {
 			return nil
 		}
-		p.wait(ctx, 50*time.Millisecond)
+		wait(ctx, 50*time.Millisecond)
 	}
 	return silent
 }
@@ -373,18 +364,18 @@ func (p *prober) judge(ctx context.Context, id requirement.ID) {
 	}
 	for _, x := range p.standard(ctx) {
 		if !x.judgement.Judged(id) {
-			p.skip(x)
+			p.exhibits.skip(x)
 		}
 	}
 	if tolerated != nil {
-		p.violated(requirement.Tolerated, *tolerated, described(*tolerated, tolerated.judgement.Of(id)))
+		p.exhibits.violated(requirement.Tolerated, *tolerated, described(*tolerated, tolerated.judgement.Of(id)))
 	}
 }
 
 // generated returns the exchanges for the generated objects of each pair of versions: those that the webhook converted, and those whose
 // response API servers would reject, the smallest of the mixed ones. Failures are left to refusals.
 func (p *prober) generated(ctx context.Context) []exchange {
-	if !p.generates() || p.unsound(ctx) != nil {
+	if !p.definition.generates() || p.unsound(ctx) != nil {
 		return nil
 	}
 	var all []exchange
@@ -406,66 +397,11 @@ func (p *prober) generated(ctx context.Context) []exchange {
 	return all
 }
 
-func rejected(v contract.Violation) bool { return v.Severity == contract.Rejected }
-
-// described lists the first violations that are seen in an exchange.
-func described(x exchange, violations []contract.Violation) string {
-	var lines []string
-	for _, v := range violations[:min(len(violations), 3)] {
-		lines = append(lines, v.String())
-	}
-	if more := len(violations) - len(lines); more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more like this", more))
-	}
-	return x.what + ": " + strings.Join(lines, "\n")
-}
-
-// violated makes the verdict what a violation amounts to, with the exchange that shows why.
-func (p *prober) violated(severity requirement.Verdict, x exchange, message string) {
-	GinkgoHelper()
-	p.attach(x)
-	p.env.Violated(severity, message)
-}
-
-// fail fails the spec with the exchange that shows why.
-func (p *prober) fail(x exchange, message string) {
-	GinkgoHelper()
-	p.violated(requirement.Failed, x, message)
-}
-
-// attach attaches the request, and what is needed to send it again; and the exchange that came before, if that matters.
-func (p *prober) attach(x exchange) {
-	p.env.Attach("reproduce.sh", p.script(x))
-	p.env.Attach("request.json", x.body)
-	p.env.Attach("response.txt", kept(&x)) // what a browser must not take for a page
-	if x.before != nil {
-		p.env.Attach("request-before.json", x.before.body)
-		p.env.Attach("response-before.txt", kept(x.before))
-	}
-	if ca := p.env.Subject.Client.Endpoint().CA; len(ca) > 0 {
-		p.env.Attach("ca.crt", ca)
-	}
-}
-
-// kept is what is kept of the body of a response: all, unless it is out of proportion to the request. Reports indent what is JSON, which
-// makes what is nested deep a thousand times as long.
-func kept(x *exchange) []byte {
-	const deep = 4 << 10
-	body, most := x.response.Body, proportionate(x)
-	if contract.CheckBody(x.body, body) != nil {
-		most = deep
-	}
-	if len(body) > most {
-		return fmt.Appendf(bytes.Clone(body[:most]), "\n(%d bytes were read; the others are left out)", len(body))
-	}
-	return body
-}
-
 // sound skips the spec unless the webhook converts the samples as they are: otherwise other specs say what is wrong.
 func (p *prober) sound(ctx context.Context) {
 	GinkgoHelper()
 	if x := p.unsound(ctx); x != nil {
-		p.skip(*x)
+		p.exhibits.skip(*x)
 	}
 }
 
@@ -485,20 +421,7 @@ func (p *prober) expect(ctx context.Context, x exchange, what string) []json.Raw
 	GinkgoHelper()
 	p.sound(ctx)
 	if v := x.judgement.Rejected(); v != nil {
-		p.fail(x, fmt.Sprintf("%s: conversion of %s failed: %s", x.what, what, v))
+		p.exhibits.fail(x, fmt.Sprintf("%s: conversion of %s failed: %s", x.what, what, v))
 	}
 	return x.judgement.Objects
-}
-
-// skip skips the spec because of a violation that another spec reports, if that one is checked as well.
-func (p *prober) skip(x exchange) {
-	GinkgoHelper()
-	broken, why := x.judgement.Stopped, x.what
-	if v := x.judgement.Rejected(); broken == "" && v != nil {
-		broken = v.Requirement
-	}
-	if i := slices.IndexFunc(x.judgement.Violations, func(v contract.Violation) bool { return v.Requirement == broken }); i >= 0 {
-		why += ": " + x.judgement.Violations[i].String()
-	}
-	Skip(fmt.Sprintf("cannot be judged while %s fails (%s)", broken, why))
 }

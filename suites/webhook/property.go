@@ -71,7 +71,7 @@ const (
 
 // effectOf returns the effect that a loss at a version is.
 func (p *prober) effectOf(version string, l corpus.Loss) effect {
-	return effect{sort: p.schemaOf(version).Effect(l), dull: l.Dull(), at: l.Path}
+	return effect{sort: p.definition.schemaOf(version).Effect(l), dull: l.Dull(), at: l.Path}
 }
 
 // effectBy is the same for a loss on the way through the second version of a pair.
@@ -80,7 +80,7 @@ func (p *prober) effectBy(pair corpus.Pair, l corpus.Loss) effect {
 	if p.intoDefault(pair, l) {
 		e.sort = "changed"
 	}
-	if schema := p.schemaOf(pair.To); schema != nil && e.sort == "lost" {
+	if schema := p.definition.schemaOf(pair.To); schema != nil && e.sort == "lost" {
 		e.lacks = schema.Lacks(l.Path)
 	}
 	return e
@@ -142,12 +142,12 @@ func (p *prober) against(ctx context.Context, what property) ([]found, int) {
 	tried := 0
 	made := map[string][]*unstructured.Unstructured{} // by version; big ones take long to make
 	for _, pair := range p.pairs(ctx) {
-		if what.mutual && p.oneWay(pair) {
+		if what.mutual && p.definition.oneWay(pair) {
 			continue
 		}
 		if len(all) == 0 { // what was found is found, whatever is left
-			p.inBudget()
-		} else if p.spent() {
+			p.budget.inBudget()
+		} else if p.budget.spent() {
 			break
 		}
 		objects, known := made[pair.From]
@@ -187,7 +187,7 @@ func (p *prober) report(ctx context.Context, what property, all []found) {
 	if len(shown.memory.by) > 0 {
 		x = shown.memory.x
 	}
-	p.violated(p.severity(first), x, shown.summary())
+	p.exhibits.violated(p.severity(first), x, shown.summary())
 }
 
 // sorted returns what was found in the order in which authors are to read it: the most informative first, and of that what small objects
@@ -241,7 +241,7 @@ func (p *prober) reported(ctx context.Context, what property, all []found) []rep
 		if what.reversed {
 			pair = reverse(pair)
 		}
-		schema := p.schemaOf(pair.From)
+		schema := p.definition.schemaOf(pair.From)
 		r := reports.FieldFinding{Field: schema.Pattern(cmp.Or(f.effect.where, f.path)), Effect: f.effect.sort, From: pair.From, To: pair.To, Lacking: f.effect.lacks != "", Kept: f.effect.kept, Message: f.finding.line(), MadeUp: f.madeUp, Annotation: f.effect.noted, When: f.when, Home: f.home}
 		if f.when != "" {
 			if f.effect.sort == refused {
@@ -252,7 +252,7 @@ func (p *prober) reported(ctx context.Context, what property, all []found) []rep
 		}
 		switch f.effect.sort {
 		case "lost":
-			r.Instead = p.schemaOf(pair.To).Instead(schema, f.path)
+			r.Instead = p.definition.schemaOf(pair.To).Instead(schema, f.path)
 		case moved:
 			r.Instead = schema.Pattern(f.effect.into)
 		}

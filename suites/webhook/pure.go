@@ -39,7 +39,7 @@ func (p *prober) pure(ctx SpecContext) {
 	for _, pair := range p.pairs(ctx) {
 		objects := p.all(ctx, pair.From)
 		forth = append(forth, asked{pair, objects, p.forth(ctx, pair, objects)})
-		if p.oneWay(pair) {
+		if p.definition.oneWay(pair) {
 			continue
 		}
 		home := asked{pair: reverse(pair)}
@@ -61,7 +61,7 @@ func (p *prober) pure(ctx SpecContext) {
 	for _, a := range slices.Concat(forth, back) {
 		compare(a, p.answers(ctx, a.pair, a.objects), "at once")
 	}
-	p.wait(ctx, p.tick-time.Since(p.travelled))
+	wait(ctx, p.tick-time.Since(p.travelled))
 	for _, a := range slices.Concat(forth, back) {
 		compare(a, p.answers(ctx, a.pair, a.objects), "a while later")
 	}
@@ -108,7 +108,7 @@ func (p *prober) unlike(pair corpus.Pair, first, then []outcome, way string) []f
 		case then[i].raw == nil:
 			findings = append(findings, finding{i, at, "", fmt.Sprintf("%s: conversion failed for objects that it converted before: %s", way, then[i].x.judgement.Rejected()), none, then[i].x, effect{sort: refused}})
 		default:
-			schema, object := p.schemaOf(pair.To), p.decode(then[i].raw)
+			schema, object := p.definition.schemaOf(pair.To), p.exhibits.decode(then[i].raw)
 			for _, l := range slices.Concat(schema.Differences(first[i].object, object), schema.Reordered(first[i].object, object)) {
 				findings = append(findings, finding{i, at, schema.Place(l.Path), way + ": " + l.String(), none, then[i].x, effect{sort: differs}})
 			}
@@ -118,7 +118,7 @@ func (p *prober) unlike(pair corpus.Pair, first, then []outcome, way string) []f
 }
 
 // wait waits, unless the spec is stopped.
-func (p *prober) wait(ctx context.Context, d time.Duration) {
+func wait(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -159,4 +159,31 @@ func (p *prober) atOnce(ctx context.Context, before ...asked) [][]outcome {
 		}
 	}
 	return outcomes
+}
+
+// withObjects returns the body of a request with something else in place of its objects.
+func withObjects(request contract.Request, objects string) []byte {
+	return fmt.Appendf(nil, `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/%s","request":{"uid":%q,"desiredAPIVersion":%q,"objects":%s}}`,
+		request.ReviewVersion, request.UID, request.DesiredAPIVersion, objects)
+}
+
+// wrong reports whether what is at a path is against the schema, which is also reported.
+func wrong(schema *corpus.Schema, object map[string]any, path string) bool {
+	return slices.ContainsFunc(schema.Problems(object), func(problem corpus.Problem) bool { return problem.Path == path })
+}
+
+// spoil returns an object with a number in place of every field, and whether there was one.
+func spoil(object *unstructured.Unstructured) (*unstructured.Unstructured, bool) {
+	spoiled := object.DeepCopy()
+	found := false
+	for field, value := range spoiled.Object {
+		switch {
+		case field == "apiVersion" || field == "kind" || field == "metadata":
+			continue
+		case value == "", value == nil:
+			continue
+		}
+		spoiled.Object[field], found = int64(42), true
+	}
+	return spoiled, found
 }

@@ -23,7 +23,7 @@ func request(env *suites.Env, p *prober) {
 				switch {
 				case v1.judgement.Rejected() == nil || v1beta1.judgement.Rejected() == nil:
 				case v1.unknown() && v1beta1.unknown():
-					p.fail(v1, fmt.Sprintf("expected conversion in ConversionReview v1 or v1beta1 to succeed, got HTTP status %d and %d",
+					p.exhibits.fail(v1, fmt.Sprintf("expected conversion in ConversionReview v1 or v1beta1 to succeed, got HTTP status %d and %d",
 						v1.response.Status, v1beta1.response.Status))
 				default:
 					p.expect(ctx, v1, "the samples")
@@ -49,9 +49,9 @@ func request(env *suites.Env, p *prober) {
 						continue
 					}
 					if bare := p.sendBare(ctx, x.what, x.request); bare.judgement.Rejected() == nil {
-						p.fail(x, fmt.Sprintf("%s: expected the same answer with an empty response beside the request as without, got %s", x.what, x.judgement.Rejected()))
+						p.exhibits.fail(x, fmt.Sprintf("%s: expected the same answer with an empty response beside the request as without, got %s", x.what, x.judgement.Rejected()))
 					}
-					p.skip(x)
+					p.exhibits.skip(x)
 				}
 			})
 
@@ -92,7 +92,7 @@ func (p *prober) partialObjects(ctx SpecContext) {
 // mayBeCreated reports whether the schema of a version allows one of some objects, so that a webhook which breaks down over it breaks down
 // over what clients create.
 func (p *prober) mayBeCreated(version string, objects []*unstructured.Unstructured) bool {
-	schema := p.schemaOf(version)
+	schema := p.definition.schemaOf(version)
 	return schema == nil || slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool { return len(schema.Problems(o.Object)) == 0 })
 }
 
@@ -130,7 +130,7 @@ func (p *prober) sendBare(ctx context.Context, what string, request contract.Req
 func (p *prober) variant(ctx SpecContext, what string, change func(*unstructured.Unstructured)) {
 	GinkgoHelper()
 	for _, pair := range p.pairs(ctx) {
-		if p.oneWay(pair) {
+		if p.definition.oneWay(pair) {
 			continue // API servers send such objects for what clients write, which is at versions that are served
 		}
 		objects := p.base(ctx, pair.From)

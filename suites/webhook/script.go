@@ -18,8 +18,8 @@ import (
 
 // script returns the commands that send an exchange again, and before it the one that it follows from. They are run beside the
 // files that attach attaches.
-func (p *prober) script(x exchange) []byte {
-	client := cmp.Or(x.client, p.env.Subject.Client)
+func (e *exhibits) script(x exchange) []byte {
+	client := cmp.Or(x.client, e.env.Subject.Client)
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\n# Sends the request again and shows the response. The webhook must be running; a program is stopped after a check that does not hold it.\n")
 	b.WriteString("cd \"$(dirname \"$0\")\" || exit\nset -x\n")

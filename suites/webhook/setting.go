@@ -13,7 +13,7 @@ import (
 // settings returns edits of an object that set what it does not have, as some other object has it. Each place is set once. What API
 // servers give a default is there for clients.
 func (p *prober) settings(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, most int, tried map[string]int) []edit {
-	schema := p.schemaOf(version)
+	schema := p.definition.schemaOf(version)
 	defaulted := object.DeepCopy()
 	schema.Prepare(defaulted.Object)
 	var edits []edit
@@ -56,7 +56,7 @@ func (p *prober) dropped(ctx context.Context, pair corpus.Pair, objects []*unstr
 		set, _ := corpus.Value(e.object.Object, e.path)
 		message := corpus.Loss{Path: e.path, Before: set}.String() + ", because of an annotation"
 		way := fmt.Sprintf("%s, set there -> %s -> %s", pair, pair.From, pair.To)
-		findings = append(findings, finding{e.origin, way, p.schemaOf(other.From).Place(e.path), message, none, *x, effect{sort: "lost", kept: true, noted: true}})
+		findings = append(findings, finding{e.origin, way, p.definition.schemaOf(other.From).Place(e.path), message, none, *x, effect{sort: "lost", kept: true, noted: true}})
 	}
 	return findings
 }

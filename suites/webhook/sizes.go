@@ -27,7 +27,7 @@ const (
 func (p *prober) overflows(ctx context.Context) []found {
 	var all []found
 	for _, pair := range p.pairs(ctx) {
-		schema, measured, over := p.schemaOf(pair.From), map[string]bool{}, 0
+		schema, measured, over := p.definition.schemaOf(pair.From), map[string]bool{}, 0
 		objects := p.each(ctx, pair.From)
 		for i, o := range p.forth(ctx, pair, objects) {
 			if o.object == nil || annotated(o.object) <= annotated(objects[i].Object) {
@@ -35,7 +35,7 @@ func (p *prober) overflows(ctx context.Context) []found {
 			}
 			for _, path := range corpus.Leaves(objects[i]) {
 				place := schema.Place(path)
-				if schema.Room(path) <= probed || measured[place] || len(measured) == mostMeasured || over == mostOverflows || p.spent() || p.silent != nil {
+				if schema.Room(path) <= probed || measured[place] || len(measured) == mostMeasured || over == mostOverflows || p.budget.spent() || p.silent != nil {
 					continue
 				}
 				measured[place] = true
@@ -60,7 +60,7 @@ func annotated(object map[string]any) int {
 // overflow reports whether an object with a long text at a path is not converted because of what goes into annotations, of which there
 // are so many bytes now.
 func (p *prober) overflow(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string, now int) (sized, bool) {
-	schema := p.schemaOf(pair.From)
+	schema := p.definition.schemaOf(pair.From)
 	probe := corpus.With(object, path, unpacked(probed))
 	if len(schema.Problems(probe.Object)) > 0 {
 		return sized{}, false

@@ -15,7 +15,7 @@ func (p *prober) survivors(ctx context.Context, pair corpus.Pair) map[string]boo
 	if known := p.surviving[pair]; known != nil {
 		return known
 	}
-	schema, surviving := p.schemaOf(pair.From), map[string]bool{}
+	schema, surviving := p.definition.schemaOf(pair.From), map[string]bool{}
 	objects := p.each(ctx, pair.From)
 	for i, t := range p.roundTrip(ctx, pair, objects) {
 		if t.back.object == nil {
@@ -42,7 +42,7 @@ func around(place string) string {
 // lostWhole returns the widest place around a loss, from the field on that the other version lacks, from which nothing comes back in any
 // object. It is empty if other values of the field itself come back: then the other version has it under another name.
 func (p *prober) lostWhole(ctx context.Context, f found) string {
-	schema, surviving := p.schemaOf(f.pair.From), p.survivors(ctx, f.pair)
+	schema, surviving := p.definition.schemaOf(f.pair.From), p.survivors(ctx, f.pair)
 	widest := len(fieldpath.Split(f.effect.lacks))
 	steps := fieldpath.Split(schema.Place(f.path))
 	for n := widest; n <= len(steps); n++ {
@@ -62,9 +62,9 @@ func (p *prober) keptElsewhere(ctx context.Context, f found, asked *int) string 
 	if at := p.follows(ctx, f, f.pair, asked); at != "" {
 		return at + " in its place"
 	}
-	place := p.schemaOf(f.pair.From).Place(f.path)
+	place := p.definition.schemaOf(f.pair.From).Place(f.path)
 	for _, other := range p.pairs(ctx) {
-		if other.From != f.pair.From || other.To == f.pair.To || p.oneWay(other) || p.schemaOf(other.To).Has(f.path) || !p.survivors(ctx, other)[place] {
+		if other.From != f.pair.From || other.To == f.pair.To || p.definition.oneWay(other) || p.definition.schemaOf(other.To).Has(f.path) || !p.survivors(ctx, other)[place] {
 			continue
 		}
 		if p.follows(ctx, f, other, asked) == "" {
@@ -77,7 +77,7 @@ func (p *prober) keptElsewhere(ctx context.Context, f found, asked *int) string 
 // follows returns a field of the second version of a pair, outside of metadata, that is converted otherwise from the object of a finding than
 // from that without what is lost, or with another value there. It is empty if there is none, or nothing more may be asked.
 func (p *prober) follows(ctx context.Context, f found, pair corpus.Pair, asked *int) string {
-	schema := p.schemaOf(pair.From)
+	schema := p.definition.schemaOf(pair.From)
 	if f.effect.at == "" || schema == nil || *asked >= mostAbout || p.silent != nil || p.isLateHere() {
 		return ""
 	}
@@ -86,7 +86,7 @@ func (p *prober) follows(ctx context.Context, f found, pair corpus.Pair, asked *
 	}
 	*asked++
 	if places := p.shown(ctx, pair, f.subject, f.effect.at); len(places) > 0 {
-		return p.schemaOf(pair.To).Pattern(places[0])
+		return p.definition.schemaOf(pair.To).Pattern(places[0])
 	}
 	return ""
 }
@@ -94,7 +94,7 @@ func (p *prober) follows(ctx context.Context, f found, pair corpus.Pair, asked *
 // shown returns the places of the second version of a pair, outside of metadata, that are converted otherwise from an object than from that
 // without a value, or with another one in its place.
 func (p *prober) shown(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string) []string {
-	schema, others := p.schemaOf(pair.From), []*unstructured.Unstructured{object}
+	schema, others := p.definition.schemaOf(pair.From), []*unstructured.Unstructured{object}
 	without := corpus.Without(object, path)
 	if schema.Prepare(without.Object); len(schema.Problems(without.Object)) == 0 {
 		others = append(others, without)
@@ -108,7 +108,7 @@ func (p *prober) shown(ctx context.Context, pair corpus.Pair, object *unstructur
 		if outcomes[0].object == nil || o.object == nil {
 			continue
 		}
-		for _, l := range apart(p.schemaOf(pair.To), outcomes[0].object, o.object) {
+		for _, l := range apart(p.definition.schemaOf(pair.To), outcomes[0].object, o.object) {
 			if !spoilt(l.Path, object, outcomes[0], o) && !spoilt(l.Path, others[i], o, outcomes[0]) {
 				places = append(places, l.Path)
 			}

@@ -1,6 +1,8 @@
 package webhook
 
-import "github.com/crdconform/crdconform/requirement"
+import (
+	"github.com/crdconform/crdconform/requirement"
+)
 
 // rank is lower the more useful a finding is to an author: it is highest in content that was made up, then for a loss of what the other version has
 // no field for, where rules in CEL hold, which take other fields to be there, and for null, 0, false or "".
@@ -12,7 +14,7 @@ func (p *prober) rank(f found) int {
 	if f.effect.lacks != "" && !f.effect.kept {
 		rank += 4
 	}
-	if p.schemaOf(f.pair.From).IsRuled(f.path) {
+	if p.definition.schemaOf(f.pair.From).IsRuled(f.path) {
 		rank += 2
 	}
 	if f.effect.dull {

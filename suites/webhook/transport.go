@@ -129,6 +129,6 @@ func (p *prober) converts(ctx SpecContext, http2 bool) {
 	p.reach(ctx, &x, func(ctx context.Context) contract.Response { return client.Send(ctx, body) })
 	x.judgement = request.Judge(x.response)
 	if v := x.judgement.Rejected(); v != nil {
-		p.fail(x, fmt.Sprintf("%s over %s: conversion of the samples failed: %s", x.what, map[bool]string{false: "HTTP/1.1", true: "HTTP/2"}[http2], v))
+		p.exhibits.fail(x, fmt.Sprintf("%s over %s: conversion of the samples failed: %s", x.what, map[bool]string{false: "HTTP/1.1", true: "HTTP/2"}[http2], v))
 	}
 }

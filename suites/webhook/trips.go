@@ -13,7 +13,6 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
-	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // trip is what came of an object on the way to another version and back.
@@ -93,10 +92,10 @@ func (p *prober) keptOf(objects func(ctx context.Context, version string) []*uns
 		breaks := sync.OnceValue(func() bool { return p.breaksDown(ctx, reverse(pair)) })
 		for i, t := range trips {
 			switch {
-			case p.oneWay(pair) && t.there.object != nil:
+			case p.definition.oneWay(pair) && t.there.object != nil:
 				p.came++
 				for _, l := range forth(ctx, i, t) {
-					if f := (finding{i, pair.String(), p.schemaOf(pair.From).Place(l.Path), l.String() + p.lacks(pair, l), partOf(l), t.there.x, p.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
+					if f := (finding{i, pair.String(), p.definition.schemaOf(pair.From).Place(l.Path), l.String() + p.lacks(pair, l), partOf(l), t.there.x, p.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
 						findings = append(findings, f)
 					}
 				}
@@ -112,7 +111,7 @@ func (p *prober) keptOf(objects func(ctx context.Context, version string) []*uns
 			default:
 				p.came++
 				for _, l := range p.lost(pair, objects[i].Object, t.back.object) {
-					if f := (finding{i, way, p.schemaOf(pair.From).Place(l.Path), l.String() + p.lacks(pair, l), partOf(l), t.back.x, p.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
+					if f := (finding{i, way, p.definition.schemaOf(pair.From).Place(l.Path), l.String() + p.lacks(pair, l), partOf(l), t.back.x, p.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
 						findings = append(findings, f)
 					}
 				}
@@ -125,9 +124,9 @@ func (p *prober) keptOf(objects func(ctx context.Context, version string) []*uns
 // lost returns what an object lost on the way through the second version of a pair, but for what is declared, and for what API servers put
 // back: they fill in the defaults of the version at which objects are stored whenever they read one from storage.
 func (p *prober) lost(pair corpus.Pair, before, after map[string]any) []corpus.Loss {
-	schema := p.schemaOf(pair.From)
+	schema := p.definition.schemaOf(pair.From)
 	lost := slices.DeleteFunc(schema.Losses(before, after), func(l corpus.Loss) bool { return p.declared(pair, l.Path) })
-	if len(lost) == 0 || !p.isStored(pair.From) {
+	if len(lost) == 0 || !p.definition.isStored(pair.From) {
 		return lost
 	}
 	read := (&unstructured.Unstructured{Object: after}).DeepCopy().Object
@@ -138,17 +137,11 @@ func (p *prober) lost(pair corpus.Pair, before, after map[string]any) []corpus.L
 	})
 }
 
-// isStored reports whether a version is the one at which the definition stores objects.
-func (p *prober) isStored(version string) bool {
-	d := p.env.Subject.Corpus.Definition
-	return d != nil && kube.StorageVersion(d.CRD) == version
-}
-
 // lacks says that the second version of a pair has no field for a loss, which may be meant then, or has one of another type; empty if it has
 // the same. Then it says of what the webhook writes in place of another value whether that is the default.
 func (p *prober) lacks(pair corpus.Pair, l corpus.Loss) string {
-	schema := p.schemaOf(pair.To)
-	if instead := schema.Instead(p.schemaOf(pair.From), l.Path); instead != "" {
+	schema := p.definition.schemaOf(pair.To)
+	if instead := schema.Instead(p.definition.schemaOf(pair.From), l.Path); instead != "" {
 		return fmt.Sprintf(" (%s has %s)", pair.To, instead)
 	}
 	switch {
@@ -164,8 +157,8 @@ func (p *prober) lacks(pair corpus.Pair, l corpus.Loss) string {
 
 // intoDefault reports whether a webhook writes the default in place of another value. Where the other version has no field for that, it is lost.
 func (p *prober) intoDefault(pair corpus.Pair, l corpus.Loss) bool {
-	schema := p.schemaOf(pair.To)
-	return l.After != nil && schema != nil && schema.Has(l.Path) && p.schemaOf(pair.From).Effect(l) == "lost"
+	schema := p.definition.schemaOf(pair.To)
+	return l.After != nil && schema != nil && schema.Has(l.Path) && p.definition.schemaOf(pair.From).Effect(l) == "lost"
 }
 
 // declared reports whether the user said that a conversion loses what is at a path.
@@ -224,7 +217,7 @@ func (p *prober) specially(ctx context.Context, style corpus.Style, blames func(
 		findings := check(ctx, pair, objects)
 		for i := range findings {
 			// What a default fills in again is no value that was kept: nothing else comes back from such a field.
-			findings[i].effect.kept = findings[i].effect.lacks != "" && p.survivors(ctx, pair)[p.schemaOf(pair.From).Place(findings[i].path)]
+			findings[i].effect.kept = findings[i].effect.lacks != "" && p.survivors(ctx, pair)[p.definition.schemaOf(pair.From).Place(findings[i].path)]
 		}
 		return findings
 	}
@@ -265,10 +258,10 @@ func (p *prober) detour(ctx context.Context, pair corpus.Pair, by string, object
 			continue
 		}
 		p.came++
-		for _, l := range apart(p.schemaOf(pair.To), direct[i].object, end.object) {
+		for _, l := range apart(p.definition.schemaOf(pair.To), direct[i].object, end.object) {
 			if !p.declared(pair, l.Path) && !p.declared(first, l.Path) {
 				way := fmt.Sprintf("%s -> %s, and by %s", pair.From, pair.To, by)
-				findings = append(findings, finding{i, way, p.schemaOf(pair.To).Place(l.Path), fmt.Sprintf("%s by %s", l, by), partOf(l), end.x, effect{sort: differs}})
+				findings = append(findings, finding{i, way, p.definition.schemaOf(pair.To).Place(l.Path), fmt.Sprintf("%s by %s", l, by), partOf(l), end.x, effect{sort: differs}})
 			}
 		}
 	}
@@ -298,8 +291,8 @@ func (p *prober) identity(ctx context.Context) property {
 				findings = append(findings, finding{i, same.String(), "", fmt.Sprintf("expected the object as it is, got %s", o.x.judgement.Rejected()), none, o.x, effect{sort: refused}})
 				continue
 			}
-			for _, l := range p.schemaOf(pair.From).Losses(objects[i].Object, o.object) {
-				if f := (finding{i, there(pair), p.schemaOf(pair.From).Place(l.Path), l.String(), none, o.x, p.effectOf(pair.From, l)}); !usual[f.place()] && !p.declared(pair, l.Path) {
+			for _, l := range p.definition.schemaOf(pair.From).Losses(objects[i].Object, o.object) {
+				if f := (finding{i, there(pair), p.definition.schemaOf(pair.From).Place(l.Path), l.String(), none, o.x, p.effectOf(pair.From, l)}); !usual[f.place()] && !p.declared(pair, l.Path) {
 					f.trip = same.String()
 					findings = append(findings, f)
 				}
@@ -362,7 +355,7 @@ func (p *prober) growth() property {
 					message += ", and then conversion failed: " + of.refused
 				}
 				way := fmt.Sprintf("%s -> %s, %d times", pair, pair.From, last)
-				findings = append(findings, finding{i, way, p.schemaOf(pair.From).Place(place), message, none, of.x, effect{sort: grows}})
+				findings = append(findings, finding{i, way, p.definition.schemaOf(pair.From).Place(place), message, none, of.x, effect{sort: grows}})
 			}
 		}
 		return findings
@@ -410,7 +403,7 @@ func (p *prober) outgrown(pair corpus.Pair, before []*unstructured.Unstructured,
 		place := grown(before[i], of.current)
 		way := fmt.Sprintf("%s -> %s, %d times", pair, pair.From, len(of.sizes))
 		message := fmt.Sprintf("%s: expected the object to keep its size of %d bytes, got %d bytes, more than etcd takes", place, was, is)
-		findings = append(findings, finding{i, way, p.schemaOf(pair.From).Place(place), message, none, of.x, effect{sort: grows}})
+		findings = append(findings, finding{i, way, p.definition.schemaOf(pair.From).Place(place), message, none, of.x, effect{sort: grows}})
 	}
 	return findings
 }

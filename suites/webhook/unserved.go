@@ -18,12 +18,9 @@ import (
 // that the webhook does not convert, see unconverted. What else the webhook does is judged all the same.
 func (p *prober) pairs(ctx context.Context) []corpus.Pair {
 	return slices.DeleteFunc(slices.Clone(p.ways(ctx)), func(pair corpus.Pair) bool {
-		return p.oneWay(pair) && (len(p.base(ctx, pair.From)) == 0 || p.isClosed(ctx, pair.From))
+		return p.definition.oneWay(pair) && (len(p.base(ctx, pair.From)) == 0 || p.isClosed(ctx, pair.From))
 	})
 }
-
-// oneWay reports whether API servers convert from the first version of a pair and not to it.
-func (p *prober) oneWay(pair corpus.Pair) bool { return p.env.Subject.Corpus.OneWay(pair) }
 
 // open skips the spec if there is nothing that the webhook converts.
 func (p *prober) open(ctx context.Context) {
@@ -77,7 +74,7 @@ func (p *prober) unconvertedAt(ctx context.Context, version string) (found, bool
 		return found{}, false
 	}
 	first := all[0]
-	if p.generates() && len(p.env.Subject.Corpus.Objects(version)) == 0 {
+	if p.definition.generates() && len(p.env.Subject.Corpus.Objects(version)) == 0 {
 		if least := p.pool(ctx, version).generator.Minimal(); least != nil {
 			if o := p.answers(ctx, first.pair, []*unstructured.Unstructured{least})[0]; o.raw == nil {
 				first = found{finding: p.closedTo(first.pair, o.x), pair: first.pair, subject: least}
@@ -159,7 +156,7 @@ func (p *prober) forthOnly(pair corpus.Pair, objects []*unstructured.Unstructure
 			suspects = p.lost(pair, objects[i].Object, t.back.object)
 		case probes:
 			for _, path := range corpus.Leaves(objects[i]) {
-				if value, found := corpus.Value(objects[i].Object, path); found && p.schemaOf(pair.From).Notices(path, value) && !p.declared(pair, path) && len(suspects) < mostProbed {
+				if value, found := corpus.Value(objects[i].Object, path); found && p.definition.schemaOf(pair.From).Notices(path, value) && !p.declared(pair, path) && len(suspects) < mostProbed {
 					suspects = append(suspects, corpus.Loss{Path: path, Before: value})
 				}
 			}
@@ -184,7 +181,7 @@ func (p *prober) isLostThere(ctx context.Context, pair corpus.Pair, object *unst
 	isKnown := false // unless nothing else is converted
 	for _, variant := range variants {
 		if o := p.convert(ctx, pair, []*unstructured.Unstructured{variant})[0]; o.object != nil {
-			if len(p.schemaOf(pair.To).Differences(converted, o.object)) > 0 {
+			if len(p.definition.schemaOf(pair.To).Differences(converted, o.object)) > 0 {
 				return false
 			}
 			isKnown = true

@@ -29,7 +29,7 @@ func (p *prober) comesBack(ctx SpecContext) {
 	all, _ := p.against(ctx, what)
 	made := map[string]*unstructured.Unstructured{} // by version; large ones take long to make
 	for _, pair := range p.pairs(ctx) {
-		if p.spent() {
+		if p.budget.spent() {
 			break
 		}
 		objects := slices.Concat(p.singles(ctx, pair.From, corpus.Large), p.laden(ctx, pair, made))
@@ -46,7 +46,7 @@ func (p *prober) comesBack(ctx SpecContext) {
 // laden returns an object that has much of what some other version has no field for, if the webhook keeps anything in annotations on the way to
 // the second version of a pair.
 func (p *prober) laden(ctx context.Context, pair corpus.Pair, made map[string]*unstructured.Unstructured) []*unstructured.Unstructured {
-	if !p.generates() {
+	if !p.definition.generates() {
 		return nil
 	}
 	objects := p.each(ctx, pair.From)
@@ -69,7 +69,7 @@ func (p *prober) laden(ctx context.Context, pair corpus.Pair, made map[string]*u
 }
 
 func (p *prober) strings(ctx SpecContext) {
-	p.needsGenerated("which fields take any text")
+	p.definition.needsGenerated("which fields take any text")
 	p.holdStyle(ctx, corpus.Text, "text", func(l corpus.Loss) bool {
 		text, _ := l.Before.(string)
 		return isStrange(l.Path) || isStrange(l.Before) || strings.ToLower(text) != text || text != "" && l.After != nil
@@ -110,7 +110,7 @@ const ordinary = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789
 // zeroValues is about zeros that are lost for good, that are merely left out, and that another value takes the place of, and about what
 // is lost only where there are zeros beside it.
 func (p *prober) zeroValues(ctx SpecContext) {
-	p.needsGenerated("which fields take such values")
+	p.definition.needsGenerated("which fields take such values")
 	p.holdStyle(ctx, corpus.Zeros, "empty values", func(l corpus.Loss) bool {
 		if item, is := l.Before.(map[string]any); is && strings.HasSuffix(l.Path, "]") { // an item may be known by a zero, and lost whole
 			return slices.ContainsFunc(slices.Collect(maps.Values(item)), corpus.IsNothing)
@@ -143,14 +143,14 @@ func (p *prober) tried(n int, what string) {
 // nulls is about being converted at all: what null means, and whether it stays, is up to the webhook. But it must not become 0, "" or {}, which
 // are other values where null is allowed.
 func (p *prober) nulls(ctx SpecContext) {
-	p.needsGenerated("which fields may be null")
+	p.definition.needsGenerated("which fields may be null")
 	what := p.converted(func(ctx context.Context, version string) []*unstructured.Unstructured {
 		return slices.DeleteFunc(p.styled(ctx, version, corpus.Nulls, stylish), func(object *unstructured.Unstructured) bool { return !hasNull(object.Object) })
 	})
 	check := what.check
 	what.check = func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		findings := slices.DeleteFunc(check(ctx, pair, objects), func(f finding) bool { return !p.forItsNulls(ctx, pair, objects[f.object]) })
-		if p.oneWay(pair) {
+		if p.definition.oneWay(pair) {
 			return findings
 		}
 		for i, t := range p.roundTrip(ctx, pair, objects) {
@@ -172,7 +172,7 @@ func (p *prober) replacedNulls(pair corpus.Pair, at int, before map[string]any, 
 		}
 		if value, _ := corpus.Value(back.object, path); value != nil && !p.declared(pair, path) {
 			l := corpus.Loss{Path: path, After: value}
-			findings = append(findings, finding{at, there(pair), p.schemaOf(pair.From).Place(path), l.String(), none, back.x, p.effectOf(pair.From, l)})
+			findings = append(findings, finding{at, there(pair), p.definition.schemaOf(pair.From).Place(path), l.String(), none, back.x, p.effectOf(pair.From, l)})
 		}
 	}
 	return findings
@@ -185,7 +185,7 @@ func (p *prober) forItsNulls(ctx context.Context, pair corpus.Pair, object *unst
 	}
 	without := object.DeepCopy()
 	dropNulls(without.Object)
-	p.schemaOf(pair.From).Prepare(without.Object)
+	p.definition.schemaOf(pair.From).Prepare(without.Object)
 	return p.answers(ctx, pair, []*unstructured.Unstructured{without})[0].raw != nil
 }
 
@@ -210,7 +210,7 @@ func dropNulls(value any) any {
 
 // huge is about being converted at all, too. One that says that it can't is put up with: few objects are so big.
 func (p *prober) huge(ctx SpecContext) {
-	p.needsGenerated("how objects can be made big")
+	p.definition.needsGenerated("how objects can be made big")
 	what := p.converted(func(ctx context.Context, version string) []*unstructured.Unstructured {
 		return p.styled(ctx, version, corpus.Huge, 1)
 	})
@@ -252,7 +252,7 @@ func (p *prober) forItsSize(ctx context.Context, pair corpus.Pair, object *unstr
 	if isLate(x) {
 		return true // a small one was converted in time, or there would be nothing to ask
 	}
-	lessened := p.schemaOf(pair.From).Lessened(object)
+	lessened := p.definition.schemaOf(pair.From).Lessened(object)
 	if lessened == nil || size(lessened) >= small {
 		return true
 	}
@@ -262,13 +262,13 @@ func (p *prober) forItsSize(ctx context.Context, pair corpus.Pair, object *unstr
 
 // additions looks at whole objects, and at the partial ones of server-side apply unless whole ones show enough.
 func (p *prober) additions(ctx SpecContext) {
-	p.needsSchemas("which values are defaults")
+	p.definition.needsSchemas("which values are defaults")
 	p.sound(ctx)
 	p.independently(ctx)
 	p.came = 0
 	what := p.added(p.each, true)
 	all, _ := p.against(ctx, what)
-	if len(all) == 0 || !p.fails(all) && !p.spent() {
+	if len(all) == 0 || !p.fails(all) && !p.budget.spent() {
 		partial := p.added(p.owned, false)
 		if more, _ := p.against(ctx, partial); len(all) == 0 || p.fails(more) {
 			what, all = partial, more
@@ -313,7 +313,7 @@ func fewZeros(all []found) []found {
 // servers would have set otherwise is a part of its own, for which partial objects are the smaller example.
 func (p *prober) added(objects func(ctx context.Context, version string) []*unstructured.Unstructured, whole bool) property {
 	return property{mutual: true, objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
-		schema := p.schemaOf(pair.From)
+		schema := p.definition.schemaOf(pair.From)
 		var findings []finding
 		for i, t := range p.roundTrip(ctx, pair, objects) {
 			if t.back.object == nil {
@@ -331,7 +331,7 @@ func (p *prober) added(objects func(ctx context.Context, version string) []*unst
 			p.came++
 			for _, l := range schema.Losses(t.back.object, before) {
 				isDefault := !slices.ContainsFunc(surplus, func(s corpus.Loss) bool { return strings.HasPrefix(s.Path, l.Path) })
-				if l.After == nil && !isDefault && !isFiller(schema, l) && !strings.HasPrefix(l.Path, "metadata.annotations") && !p.wrong(schema, t.back.object, l.Path) && !p.declared(pair, l.Path) {
+				if l.After == nil && !isDefault && !isFiller(schema, l) && !strings.HasPrefix(l.Path, "metadata.annotations") && !wrong(schema, t.back.object, l.Path) && !p.declared(pair, l.Path) {
 					addition := corpus.Loss{Path: l.Path, After: l.Before, Added: true, Default: schema.OtherDefault(t.back.object, l.Path)}
 					part := none
 					if addition.Default != nil {
@@ -399,7 +399,7 @@ func (p *prober) valid(sorts ...corpus.ProblemSort) property {
 		return slices.Concat(p.each(ctx, version), p.singles(ctx, version, corpus.Integers))
 	}
 	return property{objects: large, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
-		schema := p.schemaOf(pair.To)
+		schema := p.definition.schemaOf(pair.To)
 		var findings []finding
 		for i, o := range p.forth(ctx, pair, objects) {
 			if o.object == nil {
@@ -423,11 +423,6 @@ func (p *prober) valid(sorts ...corpus.ProblemSort) property {
 		}
 		return findings
 	}}
-}
-
-// wrong reports whether what is at a path is against the schema, which is also reported.
-func (p *prober) wrong(schema *corpus.Schema, object map[string]any, path string) bool {
-	return slices.ContainsFunc(schema.Problems(object), func(problem corpus.Problem) bool { return problem.Path == path })
 }
 
 // whole replaces floating point numbers without a fraction by integers, as they leave an API server.

@@ -21,9 +21,9 @@ import (
 func (p *prober) ways(ctx context.Context) []corpus.Pair {
 	all := p.env.Subject.Corpus.Pairs()
 	open := slices.DeleteFunc(slices.Clone(all), func(pair corpus.Pair) bool {
-		return p.isRefused(ctx, pair) || !p.oneWay(pair) && p.isRefused(ctx, reverse(pair)) // there is no way back
+		return p.isRefused(ctx, pair) || !p.definition.oneWay(pair) && p.isRefused(ctx, reverse(pair)) // there is no way back
 	})
-	if !slices.ContainsFunc(open, func(pair corpus.Pair) bool { return !p.oneWay(pair) }) {
+	if !slices.ContainsFunc(open, func(pair corpus.Pair) bool { return !p.definition.oneWay(pair) }) {
 		return all
 	}
 	return open
@@ -47,7 +47,7 @@ func (p *prober) needsThree(ctx context.Context, why string) {
 	}
 	known := map[string]bool{}
 	for _, pair := range p.ways(ctx) {
-		if !p.oneWay(pair) {
+		if !p.definition.oneWay(pair) {
 			known[pair.From] = true
 		}
 	}
@@ -64,7 +64,7 @@ func (p *prober) refusedWays(ctx context.Context) []found {
 	}
 	refused := []found{}
 	for _, pair := range p.env.Subject.Corpus.Pairs() {
-		if p.oneWay(pair) {
+		if p.definition.oneWay(pair) {
 			continue // see unconverted
 		}
 		if f, is := p.refusedWay(ctx, pair); is {
@@ -128,7 +128,7 @@ func (p *prober) scouts(version string) []*unstructured.Unstructured {
 	c := p.env.Subject.Corpus
 	objects := c.Objects(version)
 	objects = objects[:min(len(objects), few)]
-	if !p.generates() {
+	if !p.definition.generates() {
 		return objects
 	}
 	generator := c.Definition.Generator(version, p.env.Seed(), nil)

@@ -40,7 +40,11 @@ func register(env *suites.Env, tick time.Duration) {
 		stale:        map[string]*earlier{},
 		lonely:       map[corpus.Pair][]*unstructured.Unstructured{},
 	}
-	BeforeEach(p.inBudget)
+	p.definition = &definition{env: env}
+	p.budget = &budget{env: env}
+	p.exhibits = &exhibits{env: env}
+
+	BeforeEach(p.budget.inBudget)
 	transport(env, p)
 	request(env, p)
 	response(env, p)

@@ -1,0 +1,125 @@
+package webhook
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// exhibits shows exchanges in reports: with what is needed to send them again, and as the reason for a verdict.
+type exhibits struct {
+	env *suites.Env
+}
+
+// sent returns the objects of an exchange, none of one that API servers would not send.
+func (e *exhibits) sent(x *exchange) []*unstructured.Unstructured {
+	objects := make([]*unstructured.Unstructured, 0, len(x.request.Objects))
+	for _, raw := range x.request.Objects {
+		objects = append(objects, &unstructured.Unstructured{Object: e.decode(raw)})
+	}
+	return objects
+}
+
+// named lists objects by name, the first of them where there are many.
+func (e *exhibits) named(objects []*unstructured.Unstructured) string {
+	const most = 3
+	var names []string
+	for _, object := range objects[:min(len(objects), most)] {
+		names = append(names, e.env.Subject.Corpus.Called(object))
+	}
+	if more := len(objects) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// decode decodes an object, integers as such. Nil stays nil.
+func (e *exhibits) decode(raw json.RawMessage) map[string]any {
+	GinkgoHelper()
+	if raw == nil {
+		return nil
+	}
+	object := &unstructured.Unstructured{}
+	e.env.Require(object.UnmarshalJSON(raw), "decoding an object")
+	return object.Object
+}
+
+// proportionate is how long a response may be that is kept as a whole, in bytes.
+func proportionate(x *exchange) int { return 2*len(x.body) + 128<<10 }
+
+func rejected(v contract.Violation) bool { return v.Severity == contract.Rejected }
+
+// described lists the first violations that are seen in an exchange.
+func described(x exchange, violations []contract.Violation) string {
+	var lines []string
+	for _, v := range violations[:min(len(violations), 3)] {
+		lines = append(lines, v.String())
+	}
+	if more := len(violations) - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more like this", more))
+	}
+	return x.what + ": " + strings.Join(lines, "\n")
+}
+
+// violated makes the verdict what a violation amounts to, with the exchange that shows why.
+func (e *exhibits) violated(severity requirement.Verdict, x exchange, message string) {
+	GinkgoHelper()
+	e.attach(x)
+	e.env.Violated(severity, message)
+}
+
+// fail fails the spec with the exchange that shows why.
+func (e *exhibits) fail(x exchange, message string) {
+	GinkgoHelper()
+	e.violated(requirement.Failed, x, message)
+}
+
+// attach attaches the request, and what is needed to send it again; and the exchange that came before, if that matters.
+func (e *exhibits) attach(x exchange) {
+	e.env.Attach("reproduce.sh", e.script(x))
+	e.env.Attach("request.json", x.body)
+	e.env.Attach("response.txt", kept(&x)) // what a browser must not take for a page
+	if x.before != nil {
+		e.env.Attach("request-before.json", x.before.body)
+		e.env.Attach("response-before.txt", kept(x.before))
+	}
+	if ca := e.env.Subject.Client.Endpoint().CA; len(ca) > 0 {
+		e.env.Attach("ca.crt", ca)
+	}
+}
+
+// kept is what is kept of the body of a response: all, unless it is out of proportion to the request. Reports indent what is JSON, which
+// makes what is nested deep a thousand times as long.
+func kept(x *exchange) []byte {
+	const deep = 4 << 10
+	body, most := x.response.Body, proportionate(x)
+	if contract.CheckBody(x.body, body) != nil {
+		most = deep
+	}
+	if len(body) > most {
+		return fmt.Appendf(bytes.Clone(body[:most]), "\n(%d bytes were read; the others are left out)", len(body))
+	}
+	return body
+}
+
+// skip skips the spec because of a violation that another spec reports, if that one is checked as well.
+func (e *exhibits) skip(x exchange) {
+	GinkgoHelper()
+	broken, why := x.judgement.Stopped, x.what
+	if v := x.judgement.Rejected(); broken == "" && v != nil {
+		broken = v.Requirement
+	}
+	if i := slices.IndexFunc(x.judgement.Violations, func(v contract.Violation) bool { return v.Requirement == broken }); i >= 0 {
+		why += ": " + x.judgement.Violations[i].String()
+	}
+	Skip(fmt.Sprintf("cannot be judged while %s fails (%s)", broken, why))
+}
