@@ -71,7 +71,7 @@ func (p *prober) refusedAlone(ctx context.Context, pair corpus.Pair) []*unstruct
 // field or, in one place, a value of the right type that few schemas allow.
 func (p *prober) refusedSpoiled(ctx context.Context, pair corpus.Pair) []*unstructured.Unstructured {
 	object := slices.MaxFunc(p.all(ctx, pair.From), func(a, b *unstructured.Unstructured) int { return len(corpus.Leaves(a)) - len(corpus.Leaves(b)) })
-	if spoiled, ok := spoil(object); ok && p.answers(ctx, pair, []*unstructured.Unstructured{spoiled})[0].raw == nil {
+	if spoiled, ok := spoil(object); ok && p.talk.answers(ctx, pair, []*unstructured.Unstructured{spoiled})[0].raw == nil {
 		return []*unstructured.Unstructured{spoiled}
 	}
 	var spoiled []*unstructured.Unstructured
@@ -83,7 +83,7 @@ func (p *prober) refusedSpoiled(ctx context.Context, pair corpus.Pair) []*unstru
 			}
 		}
 	}
-	for i, o := range p.answers(ctx, pair, spoiled) {
+	for i, o := range p.talk.answers(ctx, pair, spoiled) {
 		if o.raw == nil || i < mostAlone && p.byItself(ctx, pair, spoiled[i]) == nil {
 			return spoiled[i : i+1]
 		}
@@ -112,12 +112,12 @@ func (p *prober) between(ctx context.Context, pair corpus.Pair, bad *unstructure
 	bad.SetName(objects[at].GetName())
 	bad.SetUID(objects[at].GetUID())
 	objects[at] = bad
-	x := p.ask(ctx, p.reviewVersion(ctx), pair, objects...)
+	x := p.talk.ask(ctx, p.reviewVersion(ctx), pair, objects...)
 	together, failed := x.request.JudgeFailure(x.response)
 	if failed && together.Rejected() == nil {
 		return
 	}
-	single := p.ask(ctx, p.reviewVersion(ctx), pair, bad)
+	single := p.talk.ask(ctx, p.reviewVersion(ctx), pair, bad)
 	alone, isRefused := single.request.JudgeFailure(single.response)
 	if isRefused && alone.Rejected() != nil {
 		Skip(fmt.Sprintf("cannot be judged while %s fails", alone.Rejected().Requirement))

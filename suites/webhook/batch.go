@@ -112,7 +112,7 @@ func (p *prober) dependency(ctx context.Context, pair corpus.Pair) (dependency, 
 	objects := namesakes(p.batch(ctx, pair.From, max(batched, min(len(p.all(ctx, pair.From)), mostBatched))))
 	backwards := slices.Clone(objects)
 	slices.Reverse(backwards)
-	together, reversed := p.ask(ctx, p.reviewVersion(ctx), pair, objects...), p.ask(ctx, p.reviewVersion(ctx), pair, backwards...)
+	together, reversed := p.talk.ask(ctx, p.reviewVersion(ctx), pair, objects...), p.talk.ask(ctx, p.reviewVersion(ctx), pair, backwards...)
 	if together.judgement.Rejected() != nil || reversed.judgement.Rejected() != nil {
 		return dependency{pair: pair, x: together, refused: true}, together.judgement.Rejected() != nil && p.refusedTogether(ctx, pair, objects)
 	}
@@ -157,17 +157,17 @@ func namesakes(objects []*unstructured.Unstructured) []*unstructured.Unstructure
 // traces looks in objects for what the webhook keeps of others: each is asked for again after one that has labels, annotations and entries
 // of maps that no other has. What they were converted to before is given. Objects that the webhook met before show nothing new.
 func (p *prober) traces(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, singly []json.RawMessage) (dependency, bool) {
-	word := fmt.Sprintf("trace-%d", p.calls)
+	word := fmt.Sprintf("trace-%d", p.talk.calls)
 	most := slices.MaxFunc(objects, func(a, b *unstructured.Unstructured) int { return len(corpus.Leaves(a)) - len(corpus.Leaves(b)) })
-	marked := p.answers(ctx, pair, []*unstructured.Unstructured{p.definition.schemaOf(pair.From).Marked(most, word)})[0]
+	marked := p.talk.answers(ctx, pair, []*unstructured.Unstructured{p.definition.schemaOf(pair.From).Marked(most, word)})[0]
 	if marked.raw == nil {
 		return dependency{}, false
 	}
-	for i, o := range p.answers(ctx, pair, objects) {
+	for i, o := range p.talk.answers(ctx, pair, objects) {
 		if !bytes.Contains(o.raw, []byte(word)) {
 			continue
 		}
-		d := dependency{pair: pair, at: i, x: p.ask(ctx, p.spoken(ctx), pair, objects[i])}
+		d := dependency{pair: pair, at: i, x: p.talk.ask(ctx, p.talk.spoken(ctx), pair, objects[i])}
 		if d.at = 0; d.x.judgement.Rejected() == nil {
 			d.apart, d.x.before = p.apart(pair, singly[i], d.x.judgement.Objects[0]), &marked.x
 		}
@@ -181,13 +181,13 @@ func (p *prober) traces(ctx context.Context, pair corpus.Pair, objects []*unstru
 // refusedTogether reports whether objects that are not converted together are converted alone, and whether it is them rather than
 // their number: as many copies of one are converted.
 func (p *prober) refusedTogether(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) bool {
-	copies := p.ask(ctx, p.reviewVersion(ctx), pair, corpus.Multiply(objects[:1], len(objects))...)
+	copies := p.talk.ask(ctx, p.reviewVersion(ctx), pair, corpus.Multiply(objects[:1], len(objects))...)
 	return copies.judgement.Rejected() == nil && !slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool { return p.byItself(ctx, pair, o) == nil })
 }
 
 // byItself is what an object converts to when it is asked for alone, nil when it is not converted.
 func (p *prober) byItself(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured) json.RawMessage {
-	return p.answers(ctx, pair, []*unstructured.Unstructured{object})[0].raw
+	return p.talk.answers(ctx, pair, []*unstructured.Unstructured{object})[0].raw
 }
 
 // unsteady returns how an object is converted otherwise when it is asked for alone once more, and again. It is nil if it never is.
@@ -207,7 +207,7 @@ func (p *prober) otherwise(ctx context.Context, d dependency, object *unstructur
 		return lost
 	}
 	for range repeated {
-		again := p.ask(ctx, d.x.request.ReviewVersion, d.pair, p.exhibits.sent(&d.x)...)
+		again := p.talk.ask(ctx, d.x.request.ReviewVersion, d.pair, p.exhibits.sent(&d.x)...)
 		if again.judgement.Rejected() != nil || len(p.apart(d.pair, alone, again.judgement.Objects[d.at])) > 0 {
 			return nil
 		}
@@ -324,7 +324,7 @@ func (p *prober) severalVersions(ctx context.Context, to string, from []string) 
 		mixed = append(mixed, p.batch(ctx, version, 2)...)
 	}
 	mixed = corpus.Multiply(shuffled(mixed), len(mixed)) // each has a name of its own, or nobody could say which is which
-	x := p.ask(ctx, p.reviewVersion(ctx), corpus.Pair{From: strings.Join(from, " and "), To: to}, mixed...)
+	x := p.talk.ask(ctx, p.reviewVersion(ctx), corpus.Pair{From: strings.Join(from, " and "), To: to}, mixed...)
 	if x.judgement.Rejected() != nil {
 		return x, dependency{}, false
 	}
@@ -358,7 +358,7 @@ func shuffled(objects []*unstructured.Unstructured) []*unstructured.Unstructured
 func (p *prober) empty(ctx SpecContext) {
 	p.sound(ctx)
 	for _, pair := range p.pairs(ctx) {
-		x := p.ask(ctx, p.reviewVersion(ctx), pair)
+		x := p.talk.ask(ctx, p.reviewVersion(ctx), pair)
 		if v := x.judgement.Rejected(); v != nil {
 			p.exhibits.violated(p.env.Severity(none), x, fmt.Sprintf("%s: expected success for a request without objects, got %s", x.what, v))
 			return

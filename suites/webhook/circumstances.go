@@ -48,7 +48,7 @@ func (p *prober) traits(object *unstructured.Unstructured) []trait {
 		if len(name) >= longName {
 			words = fmt.Sprintf("has %d characters", len(name))
 		}
-		all = append(all, trait{"name", words, func(object *unstructured.Unstructured) { object.SetName(fmt.Sprintf("alone-%d", p.calls)) }})
+		all = append(all, trait{"name", words, func(object *unstructured.Unstructured) { object.SetName(fmt.Sprintf("alone-%d", p.talk.calls)) }})
 	}
 	if namespace := object.GetNamespace(); len(namespace) >= longName {
 		all = append(all, trait{"namespace", fmt.Sprintf("has %d characters", len(namespace)), func(object *unstructured.Unstructured) { object.SetNamespace("default") }})
@@ -95,12 +95,12 @@ func (p *prober) circumstances(ctx context.Context, what property, places []foun
 			takes, words = append(takes, t), append(words, path+" "+t.words)
 		}
 	}
-	if len(takes) == 0 || p.isLateHere() {
+	if len(takes) == 0 || p.talk.isLateHere() {
 		return
 	}
-	calls, ends := p.calls, p.env.Subject.Ends()
+	calls, ends := p.talk.calls, p.env.Subject.Ends()
 	for i, f := range places {
-		isKnown := p.calls-calls < mostConfirming && p.env.Subject.Ends()-ends < mostFatal && !p.isLateHere() && !p.budget.spent() && ctx.Err() == nil
+		isKnown := p.talk.calls-calls < mostConfirming && p.env.Subject.Ends()-ends < mostFatal && !p.talk.isLateHere() && !p.budget.spent() && ctx.Err() == nil
 		if i > 0 && isKnown {
 			if _, is := p.without(ctx, what, f, takes...); is {
 				continue

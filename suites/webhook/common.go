@@ -29,7 +29,7 @@ type inquiry struct {
 // explain notes of places that show by themselves which circumstances these take, as far as it is not known.
 func (p *prober) explain(ctx context.Context, what property, places []found) {
 	afterEdits(places)
-	q := &inquiry{p: p, what: what, calls: p.calls, ends: p.env.Subject.Ends()}
+	q := &inquiry{p: p, what: what, calls: p.talk.calls, ends: p.env.Subject.Ends()}
 	q.breakdowns(ctx, places)
 	q.several(ctx, places)
 	q.beside(ctx, places)
@@ -52,7 +52,7 @@ func afterEdits(places []found) {
 
 // mayAsk reports whether more may be asked for.
 func (q *inquiry) mayAsk(ctx context.Context) bool {
-	return q.p.calls-q.calls < mostAsked && q.p.env.Subject.Ends()-q.ends < mostFatal && q.p.silent == nil && !q.p.isLateHere() && !q.p.budget.spent() && ctx.Err() == nil
+	return q.p.talk.calls-q.calls < mostAsked && q.p.env.Subject.Ends()-q.ends < mostFatal && q.p.connection.silent == nil && !q.p.talk.isLateHere() && !q.p.budget.spent() && ctx.Err() == nil
 }
 
 // isOpen reports whether a finding is about a part of the object that it was found in, and nothing explains it.
@@ -97,11 +97,11 @@ func (q *inquiry) breakdowns(ctx context.Context, places []found) {
 			if known.effect.sort != refused || !crashed(&known.x) || known.pair.To != f.x.to || known.pair.From == from || known.pair == f.pair {
 				continue
 			}
-			o := q.p.convert(ctx, corpus.Pair{From: from, To: known.pair.From}, []*unstructured.Unstructured{f.subject})[0]
+			o := q.p.talk.convert(ctx, corpus.Pair{From: from, To: known.pair.From}, []*unstructured.Unstructured{f.subject})[0]
 			if o.object == nil || !q.mayAsk(ctx) {
 				continue
 			}
-			again := q.p.answers(ctx, known.pair, []*unstructured.Unstructured{corpus.Restored(f.subject, o.object)})[0]
+			again := q.p.talk.answers(ctx, known.pair, []*unstructured.Unstructured{corpus.Restored(f.subject, o.object)})[0]
 			if again.raw == nil && crashed(&again.x) {
 				places[i].when, places[i].effect.where = known.when, known.effect.where
 				if known.when == "" && known.effect.where == "" {

@@ -92,7 +92,7 @@ func (p *prober) documentedExample(ctx SpecContext) {
 		} `json:"response"`
 	}
 	p.env.Require(json.Unmarshal(fixtures.ReviewSuccess(version), &documented), "reading the documents' response")
-	x := p.send(ctx, "the documents' example in ConversionReview "+version, request, body)
+	x := p.connection.send(ctx, "the documents' example in ConversionReview "+version, request, body)
 	x.judgement = request.Judge(x.response)
 	var schema *corpus.Schema // the documents' example says more than the schema
 	for i, got := range p.expect(ctx, x, "the documents' request") {

@@ -25,11 +25,11 @@ const (
 // not converted at all is up to webhook.batch.sizes.
 func (p *prober) crowded(ctx context.Context, pair corpus.Pair, number int) (dependency, bool) {
 	different, expected := p.manyConverted(ctx, pair, number)
-	if len(different) < 2 || p.silent != nil {
+	if len(different) < 2 || p.connection.silent != nil {
 		return dependency{}, false
 	}
 	objects := corpus.Multiply(different, number)
-	x := p.ask(ctx, p.reviewVersion(ctx), pair, objects...)
+	x := p.talk.ask(ctx, p.reviewVersion(ctx), pair, objects...)
 	if x.judgement.Rejected() != nil {
 		return dependency{}, false
 	}
@@ -54,7 +54,7 @@ func (p *prober) crowded(ctx context.Context, pair corpus.Pair, number int) (dep
 func (p *prober) manyConverted(ctx context.Context, pair corpus.Pair, number int) (objects []*unstructured.Unstructured, converted []map[string]any) {
 	bytes := 0
 	all := p.each(ctx, pair.From)
-	written := p.json(all)
+	written := p.talk.json(all)
 	for i, o := range p.forth(ctx, pair, all) {
 		if n := len(written[i]); o.object != nil && len(objects) < number && (bytes+n)*number <= mostCrowded*(len(objects)+1) {
 			objects, converted, bytes = append(objects, all[i]), append(converted, o.object), bytes+n
@@ -77,7 +77,7 @@ func (p *prober) sizes(ctx SpecContext) {
 	pairs := p.pairs(ctx)
 	for i, n := range []int{1, 2, page, mostTogether} {
 		pair := pairs[i%len(pairs)]
-		x := p.ask(ctx, p.reviewVersion(ctx), pair, p.padded(ctx, pair.From, n, 0)...)
+		x := p.talk.ask(ctx, p.reviewVersion(ctx), pair, p.padded(ctx, pair.From, n, 0)...)
 		if x.judgement.Rejected() == nil {
 			continue
 		}
@@ -87,7 +87,7 @@ func (p *prober) sizes(ctx SpecContext) {
 	var refusing exchange
 	taken, bytes := 0, large
 	for ; bytes >= large/16; bytes /= 2 { // the smallest request that is refused says most
-		x := p.ask(ctx, p.reviewVersion(ctx), pair, p.padded(ctx, pair.From, page, bytes)...)
+		x := p.talk.ask(ctx, p.reviewVersion(ctx), pair, p.padded(ctx, pair.From, page, bytes)...)
 		if x.judgement.Rejected() == nil {
 			taken = len(x.body)
 			break

@@ -28,14 +28,14 @@ func (p *prober) failOver(ctx context.Context, x exchange, id requirement.ID) {
 // names those that are. The exchange is returned as it is, without names, where the objects do not show it or the webhook has ended.
 func (p *prober) culprits(ctx context.Context, x exchange, id requirement.ID) (exchange, string) {
 	objects := p.exhibits.sent(&x)
-	if x.judgement.Stopped != id || p.silent != nil || p.ended != nil || len(objects) == 0 {
+	if x.judgement.Stopped != id || p.connection.silent != nil || p.connection.ended != nil || len(objects) == 0 {
 		return x, ""
 	}
 	var first exchange
 	var culprits []*unstructured.Unstructured
 	for _, object := range objects {
 		pair := corpus.Pair{From: object.GroupVersionKind().Version, To: x.to}
-		again := p.ask(ctx, x.request.ReviewVersion, pair, object)
+		again := p.talk.ask(ctx, x.request.ReviewVersion, pair, object)
 		if again.judgement.Stopped != id {
 			continue
 		}

@@ -16,6 +16,19 @@ type definition struct {
 	env *suites.Env
 }
 
+// schemaOf returns the schema of a version, nil where it is not known.
+func (df *definition) schemaOf(version string) *corpus.Schema {
+	if d := df.env.Subject.Corpus.Definition; d != nil {
+		return d.Schema(version)
+	}
+	return nil
+}
+
+// generates reports whether objects are generated from the schemas.
+func (df *definition) generates() bool {
+	return df.env.Subject.Corpus.Definition != nil && df.env.Subject.Objects >= 0
+}
+
 // hasStatus reports whether status is a subresource of a version.
 func (df *definition) hasStatus(version string) bool {
 	d := df.env.Subject.Corpus.Definition
@@ -50,19 +63,6 @@ func (df *definition) needsGenerated(what string) {
 	if df.env.Subject.Objects < 0 {
 		Skip("it needs generated objects, and none are requested")
 	}
-}
-
-// schemaOf returns the schema of a version, nil where it is not known.
-func (df *definition) schemaOf(version string) *corpus.Schema {
-	if d := df.env.Subject.Corpus.Definition; d != nil {
-		return d.Schema(version)
-	}
-	return nil
-}
-
-// generates reports whether objects are generated from the schemas.
-func (df *definition) generates() bool {
-	return df.env.Subject.Corpus.Definition != nil && df.env.Subject.Objects >= 0
 }
 
 // oneWay reports whether API servers convert from the first version of a pair and not to it.

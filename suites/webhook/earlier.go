@@ -105,7 +105,7 @@ func (p *prober) unjudged(ctx context.Context, version string) []string {
 		if pair.From != version {
 			continue
 		}
-		for i, o := range p.answers(ctx, pair, e.all) {
+		for i, o := range p.talk.answers(ctx, pair, e.all) {
 			if judged[e.all[i]] || o.raw != nil || !p.isBlameless(ctx, pair, e.all[i]) {
 				judged[e.all[i]] = true
 			}
@@ -131,7 +131,7 @@ func (p *prober) earlierConverted(ctx SpecContext) {
 	p.hold(ctx, property{objects: p.ofEarlier, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		of, places := p.known(ctx, pair, objects)
 		var findings []finding
-		for i, o := range p.answers(ctx, pair, of) {
+		for i, o := range p.talk.answers(ctx, pair, of) {
 			if o.raw != nil || p.isBlameless(ctx, pair, of[i]) {
 				continue
 			}
@@ -223,7 +223,7 @@ func (p *prober) stuck(ctx context.Context, pair corpus.Pair, object *unstructur
 // converted either.
 func (p *prober) isBlameless(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured) bool {
 	mended := p.mended(ctx, pair.From, object)
-	return mended != nil && p.answers(ctx, pair, []*unstructured.Unstructured{mended})[0].raw == nil
+	return mended != nil && p.talk.answers(ctx, pair, []*unstructured.Unstructured{mended})[0].raw == nil
 }
 
 // mended is an object as today's schema allows it, nil if there is none that is like it.

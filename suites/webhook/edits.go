@@ -174,7 +174,7 @@ func (p *prober) overridden(ctx context.Context, pair corpus.Pair, objects []*un
 		}
 	}
 	var findings []finding
-	outcomes := p.convert(ctx, other, plain)
+	outcomes := p.talk.convert(ctx, other, plain)
 	for j, e := range hidden {
 		before, after := outcomes[2*j].object, outcomes[2*j+1].object
 		if before == nil || after == nil {
@@ -184,8 +184,8 @@ func (p *prober) overridden(ctx context.Context, pair corpus.Pair, objects []*un
 		if len(shown) == 0 {
 			continue
 		}
-		read := p.convert(ctx, other, []*unstructured.Unstructured{e.read})[0]
-		written := p.convert(ctx, other, []*unstructured.Unstructured{e.object})[0]
+		read := p.talk.convert(ctx, other, []*unstructured.Unstructured{e.read})[0]
+		written := p.talk.convert(ctx, other, []*unstructured.Unstructured{e.object})[0]
 		if read.object == nil || written.object == nil {
 			continue
 		}

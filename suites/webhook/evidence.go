@@ -2,13 +2,10 @@ package webhook
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
@@ -45,7 +42,7 @@ func (p *prober) evidence(ctx context.Context, what property, all []found) evide
 	if what.large {
 		return e
 	}
-	if p.isLateHere() {
+	if p.talk.isLateHere() {
 		e.together = !p.isLateStill(ctx, e.named[0])
 		return e
 	}
@@ -62,7 +59,7 @@ func (p *prober) evidence(ctx context.Context, what property, all []found) evide
 			p.independently(ctx)
 		}
 	}
-	if e.together = !p.isLateHere(); e.together { // otherwise nothing was asked any more
+	if e.together = !p.talk.isLateHere(); e.together { // otherwise nothing was asked any more
 		e.memory = p.memory(ctx)
 		for i := range e.named {
 			e.named[i].when = e.memory.when()
@@ -76,32 +73,32 @@ func (p *prober) evidence(ctx context.Context, what property, all []found) evide
 
 // example returns a finding with the smallest object that has it, and whether that object has it when it is asked for once more, alone.
 func (p *prober) example(ctx context.Context, what property, f found) (found, bool) {
-	if _, is := p.alone(ctx, what, f, p.renamed(f.subject)); !is {
+	if _, is := p.alone(ctx, what, f, p.talk.renamed(f.subject)); !is {
 		return f, false
 	}
 	smallest := p.smallest(ctx, what, f)
-	_, is := p.alone(ctx, what, smallest, p.renamed(smallest.subject))
+	_, is := p.alone(ctx, what, smallest, p.talk.renamed(smallest.subject))
 	return p.plainer(ctx, what, smallest), is
 }
 
 // isLateStill asks once more for an object that was not converted in time, and reports whether it is not converted in time again. It may have
 // been another that the webhook was at; if that answers nothing any more, there is nothing to learn.
 func (p *prober) isLateStill(ctx context.Context, f found) bool {
-	if p.silent != nil || !isLate(&f.x) || len(p.plain) == 0 {
+	if p.connection.silent != nil || !isLate(&f.x) || len(p.plain) == 0 {
 		return true
 	}
-	plain := p.send(ctx, p.plain[0].what, p.plain[0].request, p.plain[0].body)
+	plain := p.connection.send(ctx, p.plain[0].what, p.plain[0].request, p.plain[0].body)
 	if plain.judgement = plain.request.Judge(plain.response); plain.judgement.Rejected() != nil {
 		return true
 	}
-	again := p.ask(ctx, p.spoken(ctx), corpus.Pair{From: f.subject.GroupVersionKind().Version, To: f.x.to}, p.renamed(f.subject))
+	again := p.talk.ask(ctx, p.talk.spoken(ctx), corpus.Pair{From: f.subject.GroupVersionKind().Version, To: f.x.to}, p.talk.renamed(f.subject))
 	return isLate(&again)
 }
 
 // confirmed divides places into those that show for an object without what else was found in it, and those that do not: what happens there
 // follows from something else. The first is an example that was confirmed before.
 func (p *prober) confirmed(ctx context.Context, what property, places, all []found) (named, beside []found) {
-	calls, ends := p.calls, p.env.Subject.Ends()
+	calls, ends := p.talk.calls, p.env.Subject.Ends()
 	named = places[:1:1]
 	for _, f := range places[1:] {
 		shows := f.again == nil && (f.effect.at == "" || what.reversed) // then it was confirmed when it was found, or is about another object
@@ -110,15 +107,15 @@ func (p *prober) confirmed(ctx context.Context, what property, places, all []fou
 				continue
 			}
 			witness++
-			if p.calls-calls >= mostConfirming || p.env.Subject.Ends()-ends >= mostFatal || p.budget.spent() || ctx.Err() != nil {
+			if p.talk.calls-calls >= mostConfirming || p.env.Subject.Ends()-ends >= mostFatal || p.budget.spent() || ctx.Err() != nil {
 				shows = true // as far as is known
 				break
 			}
-			late := p.late
+			late := p.talk.late
 			if other, is := p.byOneself(ctx, what, all[n], all); is {
 				f, shows = other, true
 			}
-			shows = shows || p.late != late
+			shows = shows || p.talk.late != late
 		}
 		if shows {
 			named = append(named, f)
@@ -153,7 +150,7 @@ func (p *prober) byOneself(ctx context.Context, what property, f found, all []fo
 			less = without
 		}
 	}
-	return p.alone(ctx, what, f, p.renamed(less))
+	return p.alone(ctx, what, f, p.talk.renamed(less))
 }
 
 // alone returns the same finding for an object that is asked for alone, and whether it has it. One that is not answered in time shows nothing
@@ -162,9 +159,9 @@ func (p *prober) alone(ctx context.Context, what property, f found, object *unst
 	if f.again != nil {
 		return f.again(ctx, object)
 	}
-	late := p.late
+	late := p.talk.late
 	findings := what.check(ctx, f.pair, []*unstructured.Unstructured{object})
-	if p.late != late {
+	if p.talk.late != late {
 		return f, false
 	}
 	for _, one := range findings {
@@ -174,19 +171,6 @@ func (p *prober) alone(ctx context.Context, what property, f found, object *unst
 		}
 	}
 	return f, false
-}
-
-// renamed returns a copy of an object with a name and a UID that no object had before, so that the webhook cannot know it. A name that is long
-// or has dots is as long and has as many then.
-func (p *prober) renamed(object *unstructured.Unstructured) *unstructured.Unstructured {
-	other := object.DeepCopy()
-	name := fmt.Sprintf("alone-%d", p.calls)
-	if was := object.GetName(); isSpecial(was) {
-		name += was[min(len(name), len(was)):]
-	}
-	other.SetName(name)
-	other.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(other.GetName())).String()))
-	return other
 }
 
 // smallest returns the same finding for the smallest object that has it. It may take the neighbours in the batch, or not come every

@@ -20,6 +20,17 @@ type exhibits struct {
 	env *suites.Env
 }
 
+// decode decodes an object, integers as such. Nil stays nil.
+func (e *exhibits) decode(raw json.RawMessage) map[string]any {
+	GinkgoHelper()
+	if raw == nil {
+		return nil
+	}
+	object := &unstructured.Unstructured{}
+	e.env.Require(object.UnmarshalJSON(raw), "decoding an object")
+	return object.Object
+}
+
 // sent returns the objects of an exchange, none of one that API servers would not send.
 func (e *exhibits) sent(x *exchange) []*unstructured.Unstructured {
 	objects := make([]*unstructured.Unstructured, 0, len(x.request.Objects))
@@ -40,17 +51,6 @@ func (e *exhibits) named(objects []*unstructured.Unstructured) string {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(names, ", ")
-}
-
-// decode decodes an object, integers as such. Nil stays nil.
-func (e *exhibits) decode(raw json.RawMessage) map[string]any {
-	GinkgoHelper()
-	if raw == nil {
-		return nil
-	}
-	object := &unstructured.Unstructured{}
-	e.env.Require(object.UnmarshalJSON(raw), "decoding an object")
-	return object.Object
 }
 
 // proportionate is how long a response may be that is kept as a whole, in bytes.

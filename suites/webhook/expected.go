@@ -13,7 +13,7 @@ import (
 
 // expected compares what objects become with what their author says that they become, field by field.
 func (p *prober) expected(ctx SpecContext) {
-	p.secured(ctx)
+	p.connection.secured(ctx)
 	all := p.env.Subject.Corpus.Expected
 	if len(all) == 0 {
 		p.env.Inapplicable("no file says what an object becomes at another version; such files can be given, and recorded")
@@ -25,7 +25,7 @@ func (p *prober) expected(ctx SpecContext) {
 	for _, e := range all {
 		for _, output := range e.Outputs {
 			pair := corpus.Pair{From: e.Input.GroupVersionKind().Version, To: output.GroupVersionKind().Version}
-			x := p.ask(ctx, p.reviewVersion(ctx), pair, e.Input.Unstructured)
+			x := p.talk.ask(ctx, p.reviewVersion(ctx), pair, e.Input.Unstructured)
 			found := p.unexpected(&x, pair, output.Object)
 			p.env.Tried(1)
 			for _, f := range found {

@@ -85,7 +85,7 @@ func (p *prober) tooLarge(ctx context.Context) []found {
 			continue
 		}
 		objects := p.singles(ctx, pair.From, corpus.Integers)
-		for i, o := range p.answers(ctx, pair, objects) {
+		for i, o := range p.talk.answers(ctx, pair, objects) {
 			if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() {
 				continue
 			}
@@ -153,7 +153,7 @@ func (p *prober) failures(ctx context.Context) []found {
 		objects := p.each(ctx, pair.From)
 		for i, o := range p.forth(ctx, pair, objects) {
 			if r := (refusal{version: pair.From, object: objects[i], x: o.x}); o.object == nil && !seen[r.words()] {
-				if crashed(&r.x) && p.late == nil {
+				if crashed(&r.x) && p.talk.late == nil {
 					r.needs = p.pool(ctx, pair.From).generator.Needed(ctx, r.object, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
 						return p.causes(ctx, pair.From, objects)
 					})
@@ -202,10 +202,10 @@ func (p *prober) refusedAgain(r refusal, path string, says func(refusal) found) 
 		if r.needs != "" && len(corpus.Leaves(object)) < len(corpus.Leaves(r.object)) {
 			return found{}, false
 		}
-		late := p.late
-		o := p.answers(ctx, corpus.Pair{From: r.version, To: r.x.to}, []*unstructured.Unstructured{object})[0]
+		late := p.talk.late
+		o := p.talk.answers(ctx, corpus.Pair{From: r.version, To: r.x.to}, []*unstructured.Unstructured{object})[0]
 		other := refusal{version: r.version, object: object, x: o.x, settled: r.settled, needs: r.needs}
-		if o.raw != nil || p.late != late || !other.failed() || crashed(&o.x) != crashed(&r.x) {
+		if o.raw != nil || p.talk.late != late || !other.failed() || crashed(&o.x) != crashed(&r.x) {
 			return found{}, false
 		}
 		again := says(other)
@@ -268,7 +268,7 @@ func (p *prober) deface(ctx context.Context, pair corpus.Pair, before exchange, 
 			annotations := variant.GetAnnotations()
 			annotations[key] = other
 			variant.SetAnnotations(annotations)
-			o := p.answers(ctx, onward, []*unstructured.Unstructured{variant})[0]
+			o := p.talk.answers(ctx, onward, []*unstructured.Unstructured{variant})[0]
 			if o.raw != nil {
 				continue
 			}
@@ -281,7 +281,7 @@ func (p *prober) deface(ctx context.Context, pair corpus.Pair, before exchange, 
 				first = o
 			}
 		}
-		if len(refusing) == 0 || p.answers(ctx, onward, []*unstructured.Unstructured{converted})[0].raw == nil {
+		if len(refusing) == 0 || p.talk.answers(ctx, onward, []*unstructured.Unstructured{converted})[0].raw == nil {
 			continue
 		}
 		part := none
@@ -313,14 +313,14 @@ func (p *prober) provoke(ctx SpecContext) exchange {
 	if c.Documented {
 		object := c.Objects("v1beta1")[0]
 		object.Object["hostPort"] = "localhost"
-		x := p.ask(ctx, version, corpus.Pair{From: "v1beta1", To: "v1"}, object)
+		x := p.talk.ask(ctx, version, corpus.Pair{From: "v1beta1", To: "v1"}, object)
 		if judgement, failed := x.request.JudgeFailure(x.response); failed {
 			x.judgement = judgement
 			return x
 		}
 	}
 	from := c.Versions[0]
-	x := p.ask(ctx, version, corpus.Pair{From: from, To: "v0nosuchversion"}, p.base(ctx, from)[0])
+	x := p.talk.ask(ctx, version, corpus.Pair{From: from, To: "v0nosuchversion"}, p.base(ctx, from)[0])
 	judgement, failed := x.request.JudgeFailure(x.response)
 	if !failed {
 		Skip("the webhook claims to convert even to the version v0nosuchversion, so no failure can be provoked")

@@ -56,7 +56,7 @@ func (p *prober) hidden(ctx context.Context, pair corpus.Pair, objects []*unstru
 		origins, plain = append(origins, e.origin), append(plain, withoutNotes(e.read, objects[e.origin]))
 	}
 	schema, hidden := p.definition.schemaOf(pair.From), map[int][]string{}
-	for i, o := range p.convert(ctx, reverse(pair), plain) {
+	for i, o := range p.talk.convert(ctx, reverse(pair), plain) {
 		before := read[origins[i]].back.object
 		if o.object == nil || before == nil {
 			continue
@@ -116,9 +116,9 @@ func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstru
 	lacks := func(before, after map[string]any) bool {
 		return tallied(schema, after).lacks(schema.Place(path), fmt.Sprint(value), tallied(schema, before))
 	}
-	plain := p.convert(ctx, reverse(pair), []*unstructured.Unstructured{withoutNotes(e.read, original), withoutNotes(e.object, original)})
-	again := p.convert(ctx, reverse(pair), []*unstructured.Unstructured{e.read})[0]
-	alone := p.convert(ctx, reverse(pair), []*unstructured.Unstructured{e.object})[0]
+	plain := p.talk.convert(ctx, reverse(pair), []*unstructured.Unstructured{withoutNotes(e.read, original), withoutNotes(e.object, original)})
+	again := p.talk.convert(ctx, reverse(pair), []*unstructured.Unstructured{e.read})[0]
+	alone := p.talk.convert(ctx, reverse(pair), []*unstructured.Unstructured{e.object})[0]
 	if plain[0].object == nil || plain[1].object == nil || again.object == nil || alone.object == nil ||
 		lacks(before, again.object) || !lacks(before, alone.object) || p.shows(ctx, pair, original, path) {
 		return false

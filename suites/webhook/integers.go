@@ -47,7 +47,7 @@ func (p *prober) integersOfSamples(ctx SpecContext) {
 			for i, object := range objects {
 				sent[i] = enlarge(object, values[0], values[1])
 			}
-			x := p.ask(ctx, p.reviewVersion(ctx), pair, objects...)
+			x := p.talk.ask(ctx, p.reviewVersion(ctx), pair, objects...)
 			if x.response.TimedOut {
 				p.exhibits.fail(x, fmt.Sprintf("%s: expected objects with integers such as %d to be converted or reported as failed, got %s", x.what, values[0], x.judgement.Rejected()))
 			}

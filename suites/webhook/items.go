@@ -59,7 +59,7 @@ func firstItems(object *unstructured.Unstructured) []string {
 func (p *prober) astray(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, read []trip, removals []edit) []finding {
 	schema, other, seen := p.definition.schemaOf(pair.From), reverse(pair), map[string]bool{}
 	var findings []finding
-	for j, o := range p.convert(ctx, other, objectsOf(removals)) {
+	for j, o := range p.talk.convert(ctx, other, objectsOf(removals)) {
 		e := removals[j]
 		before := read[e.origin].back.object
 		if o.object == nil || before == nil {
@@ -71,8 +71,8 @@ func (p *prober) astray(ctx context.Context, pair corpus.Pair, objects []*unstru
 			if seen[place] || p.declared(pair, a.Path) {
 				continue
 			}
-			alone := p.convert(ctx, other, []*unstructured.Unstructured{e.object})[0]
-			plain := p.convert(ctx, other, []*unstructured.Unstructured{withoutNotes(e.object, objects[e.origin])})[0]
+			alone := p.talk.convert(ctx, other, []*unstructured.Unstructured{e.object})[0]
+			plain := p.talk.convert(ctx, other, []*unstructured.Unstructured{withoutNotes(e.object, objects[e.origin])})[0]
 			if alone.object == nil || plain.object == nil {
 				continue
 			}

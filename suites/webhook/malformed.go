@@ -26,7 +26,7 @@ type malformed struct {
 // malformations returns requests of all kinds that ask for nothing, and some that ask in an odd way.
 func (p *prober) malformations(ctx context.Context) []malformed {
 	pair := p.ways(ctx)[0]
-	request := p.request(p.reviewVersion(ctx), pair.To, p.base(ctx, pair.From)...)
+	request := p.talk.request(p.reviewVersion(ctx), pair.To, p.base(ctx, pair.From)...)
 	sound, err := request.Body()
 	p.env.Require(err, "building a request")
 	empty := fmt.Appendf(nil, `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/%s"}`, request.ReviewVersion)
@@ -75,7 +75,7 @@ func (p *prober) malformed(ctx SpecContext) {
 // raw sends something that is no request.
 func (p *prober) raw(ctx context.Context, m malformed) exchange {
 	x := exchange{what: m.what, body: m.body, raw: &m}
-	p.reach(ctx, &x, func(ctx context.Context) contract.Response {
+	p.connection.reach(ctx, &x, func(ctx context.Context) contract.Response {
 		return p.env.Subject.Client.SendRaw(ctx, m.method, m.header, m.body)
 	})
 	return x
@@ -120,7 +120,7 @@ func (p *prober) survival(ctx SpecContext) {
 	pair := p.ways(ctx)[0]
 	for _, m := range p.malformations(ctx) {
 		spoiling := p.raw(ctx, m)
-		after := p.ask(ctx, p.reviewVersion(ctx), pair, p.base(ctx, pair.From)...)
+		after := p.talk.ask(ctx, p.reviewVersion(ctx), pair, p.base(ctx, pair.From)...)
 		if v := after.judgement.Rejected(); v != nil {
 			after.before = &spoiling
 			p.exhibits.fail(after, fmt.Sprintf("%s: conversion of the samples failed after %s: %s", after.what, m.what, v))
@@ -132,7 +132,7 @@ func (p *prober) survival(ctx SpecContext) {
 func (p *prober) unknownReviewVersion(ctx SpecContext) {
 	p.sound(ctx)
 	pair := p.ways(ctx)[0]
-	request := p.request("v0nosuchversion", pair.To, p.base(ctx, pair.From)...)
+	request := p.talk.request("v0nosuchversion", pair.To, p.base(ctx, pair.From)...)
 	objects, err := json.Marshal(request.Objects)
 	p.env.Require(err, "building a request")
 	m := malformed{what: "a ConversionReview of the version " + request.ReviewVersion, method: http.MethodPost, body: withObjects(request, string(objects))}
@@ -158,7 +158,7 @@ func (p *prober) listedReviewVersions(ctx SpecContext) {
 		if version != "v1" && version != "v1beta1" {
 			continue // API servers know no others, and pass over them
 		}
-		x := p.ask(ctx, version, pair, p.base(ctx, pair.From)...)
+		x := p.talk.ask(ctx, version, pair, p.base(ctx, pair.From)...)
 		if v := x.judgement.Rejected(); v != nil {
 			p.exhibits.fail(x, fmt.Sprintf("%s: conversion of the samples failed in a version that conversionReviewVersions lists: %s", x.what, v))
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -87,8 +86,8 @@ func (p *prober) memoryOf(ctx context.Context, pair corpus.Pair, objects []*unst
 // recalls reports whether an object that has some members in common with one that was asked for before is converted otherwise than one that has
 // not, or not at all: what is kept may have the name of the first. It also returns the exchange for it.
 func (p *prober) recalls(ctx context.Context, pair corpus.Pair, first, second *unstructured.Unstructured, members []string) (exchange, bool) {
-	first = p.anew(first)
-	stranger, shared := p.anew(second), p.anew(second)
+	first = p.talk.anew(first)
+	stranger, shared := p.talk.anew(second), p.talk.anew(second)
 	for _, member := range members {
 		path := strings.Split(member, ".")
 		value, found, err := unstructured.NestedFieldNoCopy(first.Object, path...)
@@ -108,22 +107,13 @@ func (p *prober) recalls(ctx context.Context, pair corpus.Pair, first, second *u
 	}
 	var outcomes []outcome
 	for _, object := range []*unstructured.Unstructured{stranger, first, shared} {
-		outcomes = append(outcomes, p.convert(ctx, pair, []*unstructured.Unstructured{object})[0])
+		outcomes = append(outcomes, p.talk.convert(ctx, pair, []*unstructured.Unstructured{object})[0])
 	}
 	own, last := outcomes[0].object, outcomes[2].object
-	if own == nil || outcomes[1].object == nil || p.isLateHere() {
+	if own == nil || outcomes[1].object == nil || p.talk.isLateHere() {
 		return exchange{}, false
 	}
 	x := outcomes[2].x
 	x.before = &outcomes[1].x
 	return x, last == nil || len(apart(p.definition.schemaOf(pair.To), own, last)) > 0
-}
-
-// anew returns a copy of an object that has nothing in its metadata by which the webhook can know it.
-func (p *prober) anew(object *unstructured.Unstructured) *unstructured.Unstructured {
-	other := p.renamed(object)
-	p.calls++ // so that the next one has another name
-	other.SetResourceVersion(strconv.Itoa(1000 + p.calls))
-	other.SetGeneration(int64(1000 + p.calls))
-	return other
 }

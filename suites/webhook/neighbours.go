@@ -50,11 +50,11 @@ type neighbours struct {
 // shows asks for a batch, and returns the dependency of an object in that, if it has one.
 func (n *neighbours) shows(ctx context.Context, objects []*unstructured.Unstructured, at int) (dependency, bool) {
 	d := n.of
-	if n.tried++; n.tried > mostAmong || ctx.Err() != nil || n.p.silent != nil {
+	if n.tried++; n.tried > mostAmong || ctx.Err() != nil || n.p.connection.silent != nil {
 		return d, false
 	}
 	what := d.x.what
-	d.at, d.x = at, n.p.ask(ctx, d.x.request.ReviewVersion, d.pair, objects...)
+	d.at, d.x = at, n.p.talk.ask(ctx, d.x.request.ReviewVersion, d.pair, objects...)
 	d.x.what = what // they may be at several versions
 	isRefused := d.x.judgement.Rejected() != nil
 	if d.refused || isRefused {
@@ -81,7 +81,7 @@ func (n *neighbours) position(ctx context.Context, objects []*unstructured.Unstr
 	if n.of.refused {
 		return n.of, false
 	}
-	if _, further := n.shows(ctx, slices.Insert(slices.Clone(objects), 0, n.p.renamed(objects[0])), at+1); further {
+	if _, further := n.shows(ctx, slices.Insert(slices.Clone(objects), 0, n.p.talk.renamed(objects[0])), at+1); further {
 		return n.of, false // it is behind others that matters
 	}
 	for _, elsewhere := range []int{at / 2, at / 3, at - 1} {
@@ -139,7 +139,7 @@ func (n *neighbours) fewest(ctx context.Context, objects []*unstructured.Unstruc
 func (n *neighbours) other(ctx context.Context, objects []*unstructured.Unstructured, d dependency) string {
 	if objects[0].GetName() == objects[1].GetName() {
 		renamed := slices.Clone(objects)
-		renamed[1-max(d.at, 0)] = n.p.renamed(renamed[1-max(d.at, 0)])
+		renamed[1-max(d.at, 0)] = n.p.talk.renamed(renamed[1-max(d.at, 0)])
 		if _, still := n.shows(ctx, renamed, d.at); !still {
 			return "another object with the same metadata.name"
 		}

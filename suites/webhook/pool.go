@@ -2,14 +2,11 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
-	. "github.com/onsi/ginkgo/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
@@ -63,21 +60,21 @@ func (p *prober) pool(ctx context.Context, version string) *pool {
 	if one.size <= 0 {
 		one.size = objectsPerVersion
 	}
-	before := p.late
+	before := p.talk.late
 	within, cancel := p.budget.withinBudget(ctx)
 	defer cancel()
-	p.hasty = true
+	p.talk.hasty = true
 	generated := p.env.Spending(suites.SpentGenerating)
 	adapted := one.generator.Learn(within, one.size, func(_ context.Context, objects []*unstructured.Unstructured) []string {
 		return p.causes(ctx, version, objects)
 	})
 	generated()
-	p.hasty = false
+	p.talk.hasty = false
 	rejections := adapted.Rejections
 	one.objects, one.dropped, one.cut = adapted.Objects, adapted.Dropped, adapted.Cut || within.Err() != nil
-	if p.late != before { // nothing was asked after that, so there is nothing to learn but that
-		one.refusals = []refusal{{version: version, object: &unstructured.Unstructured{Object: p.exhibits.decode(p.late.x.request.Objects[0])}, x: p.late.x}}
-		rejections, p.late = nil, before
+	if p.talk.late != before { // nothing was asked after that, so there is nothing to learn but that
+		one.refusals = []refusal{{version: version, object: &unstructured.Unstructured{Object: p.exhibits.decode(p.talk.late.x.request.Objects[0])}, x: p.talk.late.x}}
+		rejections, p.talk.late = nil, before
 	}
 	for _, rejection := range rejections {
 		if x := p.refused(ctx, version, []*unstructured.Unstructured{rejection.Object})[0]; x != nil {
@@ -119,7 +116,7 @@ func (p *prober) refused(ctx context.Context, version string, objects []*unstruc
 		if pair.From != version || p.isRefused(ctx, pair) {
 			continue
 		}
-		for i, o := range p.answers(ctx, pair, objects) {
+		for i, o := range p.talk.answers(ctx, pair, objects) {
 			if o.raw == nil && refused[i] == nil {
 				refused[i] = &o.x
 			}
@@ -137,7 +134,7 @@ func brokeOff(x *exchange) bool { return suites.BrokeOff(x.response) }
 // shrink looks for the smallest object like one given that still does something, within the time budget. What does it has to note it.
 func (p *prober) shrink(ctx context.Context, version string, object *unstructured.Unstructured, does func(context.Context, *unstructured.Unstructured) bool) {
 	schema := p.definition.schemaOf(version)
-	if schema == nil || p.silent != nil || p.isLateHere() {
+	if schema == nil || p.connection.silent != nil || p.talk.isLateHere() {
 		return
 	}
 	within, cancel := p.budget.withinBudget(ctx)
@@ -146,7 +143,7 @@ func (p *prober) shrink(ctx context.Context, version string, object *unstructure
 	defer p.env.Spending(suites.SpentShrinking)()
 	schema.Shrink(within, object, func(_ context.Context, candidate *unstructured.Unstructured) bool {
 		// Once one was not answered in time, nothing more is asked, which says nothing of others.
-		return within.Err() == nil && p.env.Subject.Ends()-before < mostFatal && !p.isLateHere() && does(ctx, candidate)
+		return within.Err() == nil && p.env.Subject.Ends()-before < mostFatal && !p.talk.isLateHere() && does(ctx, candidate)
 	})
 }
 
@@ -200,14 +197,14 @@ func (p *prober) refusedSamples(ctx context.Context, version string) []refusal {
 	if known, is := p.unwanted[version]; is || len(samples) == 0 || !p.definition.generates() {
 		return known
 	}
-	speaks := p.spoken(ctx)
+	speaks := p.talk.spoken(ctx)
 	var refusals []refusal
 	for _, sample := range samples {
 		for _, pair := range p.ways(ctx) {
-			if pair.From != version || p.silent != nil || p.isRefused(ctx, pair) {
+			if pair.From != version || p.connection.silent != nil || p.isRefused(ctx, pair) {
 				continue
 			}
-			x := p.ask(ctx, speaks, pair, sample)
+			x := p.talk.ask(ctx, speaks, pair, sample)
 			if r := (refusal{version: version, object: sample, x: x}); r.failed() && !isLate(&x) && (x.judgement.Stopped == requirement.WebhookFailureAvoided || p.definition.oneWay(pair) && crashed(&x)) {
 				refusals = append(refusals, r)
 				break
@@ -277,7 +274,7 @@ func (p *prober) know(ctx context.Context, version string, objects []*unstructur
 	}
 	p.everything[version], p.mixed[version] = objects, mixed
 	for i, raw := range corpus.JSON(objects...) {
-		p.written[objects[i]] = raw
+		p.talk.written[objects[i]] = raw
 	}
 }
 
@@ -294,158 +291,3 @@ func copies(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	}
 	return all
 }
-
-// outcome is what came of an object.
-type outcome struct {
-	raw    json.RawMessage // nil when it was not converted
-	object map[string]any  // the same, decoded: by convert, not by answers
-	x      exchange        // in which it was asked for
-}
-
-// convert asks for the conversion of objects as answers does, and decodes what comes back. Nothing changes the decoded objects.
-func (p *prober) convert(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
-	outcomes := p.answers(ctx, pair, objects)
-	for i, o := range outcomes {
-		if o.raw != nil {
-			outcomes[i].object = p.exhibits.decode(o.raw)
-		}
-	}
-	return outcomes
-}
-
-// perRequest is how many objects are asked for in a request, unless it is their number that matters.
-const perRequest = 100
-
-// answers asks for the conversion of objects, as many in one request as there may be and, if that fails, each alone. Once one of them was not
-// answered in time, the spec is not answered any more: each other might take as long.
-func (p *prober) answers(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
-	if len(objects) > perRequest {
-		return slices.Concat(p.answers(ctx, pair, objects[:perRequest]), p.answers(ctx, pair, objects[perRequest:]))
-	}
-	if len(objects) == 0 {
-		return nil
-	}
-	outcomes := make([]outcome, len(objects))
-	var x exchange
-	if p.isLateHere() {
-		x = p.late.x
-	} else {
-		x = p.ask(ctx, p.spoken(ctx), pair, objects...)
-	}
-	switch {
-	case x.judgement.Rejected() == nil:
-		for i, raw := range x.judgement.Objects {
-			outcomes[i] = outcome{raw: raw, x: x}
-		}
-	case len(objects) == 1 && isLate(&x):
-		p.late = &lateness{CurrentSpecReport().LeafNodeText, x}
-		outcomes[0].x = x
-	case len(objects) == 1 || p.silent != nil:
-		for i := range objects {
-			outcomes[i].x = x
-		}
-	default:
-		before := p.env.Subject.Ends()
-		for i, object := range objects {
-			if p.hasty && p.env.Subject.Ends()-before >= suites.FewEnds {
-				return slices.Concat(outcomes[:i], p.alike(ctx, pair, objects[i:]))
-			}
-			outcomes[i] = p.answers(ctx, pair, []*unstructured.Unstructured{object})[0]
-		}
-	}
-	return outcomes
-}
-
-// spoken is a version of ConversionReview that the webhook answers in. Nothing but generated objects may be at hand to
-// find out, and it may refuse both because it does not convert between two versions.
-func (p *prober) spoken(ctx context.Context) string {
-	if p.speaks != "" {
-		return p.speaks
-	}
-	speaks, settled := "v1", false
-	for _, pair := range p.env.Subject.Corpus.Pairs() {
-		if speaks, settled = p.spokenOn(ctx, pair); settled {
-			break
-		}
-	}
-	if ctx.Err() == nil {
-		p.speaks = speaks
-	}
-	return speaks
-}
-
-// spokenOn is the same on the way of a pair, and whether others need not be tried.
-func (p *prober) spokenOn(ctx context.Context, pair corpus.Pair) (speaks string, settled bool) {
-	c := p.env.Subject.Corpus
-	objects := c.Objects(pair.From)
-	if len(objects) == 0 {
-		objects = c.Definition.Generator(pair.From, p.env.Seed(), nil).Objects(corpus.Plain, few)
-	}
-	ask := func(version string) exchange {
-		x := p.ask(ctx, version, pair, objects...)
-		p.notice(&x)
-		return x
-	}
-	x := ask("v1")
-	switch {
-	case p.silent != nil:
-	case x.refused():
-		older := ask("v1beta1")
-		switch {
-		case older.judgement.Rejected() == nil || x.unknown() && !older.unknown():
-			return "v1beta1", true
-		case older.judgement.Stopped == requirement.WebhookFailureAvoided:
-			return "v1", false
-		}
-	case x.speechless() && !slices.ContainsFunc(objects, func(object *unstructured.Unstructured) bool {
-		alone := p.ask(ctx, "v1", pair, object)
-		return !alone.speechless()
-	}):
-		p.silent = &x.response // no object makes a difference, so there is nothing to learn from others
-	}
-	return "v1", true
-}
-
-// speechless reports whether an answer is no ConversionReview with a response.
-func (x *exchange) speechless() bool {
-	return slices.Contains([]requirement.ID{requirement.WebhookResponseBody, requirement.WebhookResponseReviewKind, requirement.WebhookResponseStanza}, x.judgement.Stopped)
-}
-
-// isLateHere reports whether an object was not converted in time in the running spec.
-func (p *prober) isLateHere() bool {
-	return p.late != nil && p.late.spec == CurrentSpecReport().LeafNodeText
-}
-
-// lateness is that an object was not converted in time, and in which spec.
-type lateness struct {
-	spec string
-	x    exchange
-}
-
-// isLate reports whether a webhook did not answer in time, or put off for as long.
-func isLate(x *exchange) bool {
-	return x.response.TimedOut || x.response.Attempts > 1 && x.judgement.Stopped == requirement.WebhookResponseHTTPStatus
-}
-
-// notice remembers a response to the samples that was not given in time: no more of any kind are sent then, since each would
-// take as long.
-func (p *prober) notice(x *exchange) {
-	if !isLate(x) || p.silent != nil {
-		return
-	}
-	if x.response.TimedOut {
-		x.response.Err = noMoreError{x.response.Err}
-		x.judgement = x.request.Judge(x.response)
-	}
-	p.silent = &contract.Response{}
-	*p.silent = x.response
-}
-
-// noMoreError is why nothing came back, and what followed from that.
-type noMoreError struct{ error }
-
-func (e noMoreError) Error() string {
-	return e.error.Error() + "; no more requests were sent after that"
-}
-
-func (e noMoreError) Unwrap() error { return e.error }

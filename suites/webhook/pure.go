@@ -59,11 +59,11 @@ func (p *prober) pure(ctx SpecContext) {
 		}
 	}
 	for _, a := range slices.Concat(forth, back) {
-		compare(a, p.answers(ctx, a.pair, a.objects), "at once")
+		compare(a, p.talk.answers(ctx, a.pair, a.objects), "at once")
 	}
 	wait(ctx, p.tick-time.Since(p.travelled))
 	for _, a := range slices.Concat(forth, back) {
-		compare(a, p.answers(ctx, a.pair, a.objects), "a while later")
+		compare(a, p.talk.answers(ctx, a.pair, a.objects), "a while later")
 	}
 	forth = slices.DeleteFunc(forth, func(a asked) bool {
 		return len(a.first) == 0 || len(a.first[0].x.request.Objects) < len(a.objects) // they are too many for one request
@@ -84,9 +84,9 @@ func (p *prober) pure(ctx SpecContext) {
 
 // again is what shows for objects that are asked for several times in a row.
 func (p *prober) again(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
-	first := p.convert(ctx, pair, objects)
+	first := p.talk.convert(ctx, pair, objects)
 	for range parallel {
-		if findings := p.unlike(pair, first, p.answers(ctx, pair, objects), "at once"); len(findings) > 0 {
+		if findings := p.unlike(pair, first, p.talk.answers(ctx, pair, objects), "at once"); len(findings) > 0 {
 			return findings
 		}
 	}
@@ -133,7 +133,7 @@ func (p *prober) atOnce(ctx context.Context, before ...asked) [][]outcome {
 	requests := make([]exchange, parallel)
 	for n := range requests {
 		pair, objects := before[n%len(before)].pair, before[n%len(before)].objects
-		request := p.request(version, pair.To, objects...)
+		request := p.talk.request(version, pair.To, objects...)
 		body, err := request.Body()
 		p.env.Require(err, "building a request")
 		requests[n] = exchange{what: fmt.Sprintf("%s in ConversionReview %s", pair, version), to: pair.To, request: request, body: body}
@@ -148,7 +148,7 @@ func (p *prober) atOnce(ctx context.Context, before ...asked) [][]outcome {
 	running.Wait()
 	outcomes := make([][]outcome, parallel)
 	for n, x := range requests {
-		p.reach(ctx, &x, func(context.Context) contract.Response { return responses[n] })
+		p.connection.reach(ctx, &x, func(context.Context) contract.Response { return responses[n] })
 		x.judgement = x.request.Judge(x.response)
 		outcomes[n] = make([]outcome, len(before[n%len(before)].objects))
 		for i := range outcomes[n] {
@@ -159,17 +159,6 @@ func (p *prober) atOnce(ctx context.Context, before ...asked) [][]outcome {
 		}
 	}
 	return outcomes
-}
-
-// withObjects returns the body of a request with something else in place of its objects.
-func withObjects(request contract.Request, objects string) []byte {
-	return fmt.Appendf(nil, `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/%s","request":{"uid":%q,"desiredAPIVersion":%q,"objects":%s}}`,
-		request.ReviewVersion, request.UID, request.DesiredAPIVersion, objects)
-}
-
-// wrong reports whether what is at a path is against the schema, which is also reported.
-func wrong(schema *corpus.Schema, object map[string]any, path string) bool {
-	return slices.ContainsFunc(schema.Problems(object), func(problem corpus.Problem) bool { return problem.Path == path })
 }
 
 // spoil returns an object with a number in place of every field, and whether there was one.
@@ -186,4 +175,15 @@ func spoil(object *unstructured.Unstructured) (*unstructured.Unstructured, bool)
 		spoiled.Object[field], found = int64(42), true
 	}
 	return spoiled, found
+}
+
+// wrong reports whether what is at a path is against the schema, which is also reported.
+func wrong(schema *corpus.Schema, object map[string]any, path string) bool {
+	return slices.ContainsFunc(schema.Problems(object), func(problem corpus.Problem) bool { return problem.Path == path })
+}
+
+// withObjects returns the body of a request with something else in place of its objects.
+func withObjects(request contract.Request, objects string) []byte {
+	return fmt.Appendf(nil, `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/%s","request":{"uid":%q,"desiredAPIVersion":%q,"objects":%s}}`,
+		request.ReviewVersion, request.UID, request.DesiredAPIVersion, objects)
 }

@@ -115,13 +115,13 @@ func (p *prober) owned(ctx context.Context, version string) []*unstructured.Unst
 func (p *prober) askBare(ctx SpecContext, reviewVersion string) exchange {
 	pair := p.ways(ctx)[0]
 	p.objects(ctx, pair.From)
-	request := p.request(reviewVersion, pair.To, p.base(ctx, pair.From)...)
+	request := p.talk.request(reviewVersion, pair.To, p.base(ctx, pair.From)...)
 	return p.sendBare(ctx, fmt.Sprintf("%s in ConversionReview %s", pair, reviewVersion), request)
 }
 
 // sendBare sends a request without an empty response beside it.
 func (p *prober) sendBare(ctx context.Context, what string, request contract.Request) exchange {
-	x := p.send(ctx, what, request, p.bare(request))
+	x := p.connection.send(ctx, what, request, p.bare(request))
 	x.judgement = request.Judge(x.response)
 	return x
 }
@@ -137,7 +137,7 @@ func (p *prober) variant(ctx SpecContext, what string, change func(*unstructured
 		for _, object := range objects {
 			change(object)
 		}
-		x := p.ask(ctx, p.reviewVersion(ctx), pair, objects...)
+		x := p.talk.ask(ctx, p.reviewVersion(ctx), pair, objects...)
 		if crashed(&x) && p.breaksDown(ctx, pair) && p.mayBeCreated(pair.From, objects) {
 			Skip(fmt.Sprintf("cannot be judged while %s fails (%s)", requirement.WebhookFailureAvoided, x.what))
 		}

@@ -35,7 +35,7 @@ func (p *prober) overflows(ctx context.Context) []found {
 			}
 			for _, path := range corpus.Leaves(objects[i]) {
 				place := schema.Place(path)
-				if schema.Room(path) <= probed || measured[place] || len(measured) == mostMeasured || over == mostOverflows || p.budget.spent() || p.silent != nil {
+				if schema.Room(path) <= probed || measured[place] || len(measured) == mostMeasured || over == mostOverflows || p.budget.spent() || p.connection.silent != nil {
 					continue
 				}
 				measured[place] = true
@@ -65,7 +65,7 @@ func (p *prober) overflow(ctx context.Context, pair corpus.Pair, object *unstruc
 	if len(schema.Problems(probe.Object)) > 0 {
 		return sized{}, false
 	}
-	o := p.convert(ctx, pair, []*unstructured.Unstructured{probe})[0]
+	o := p.talk.convert(ctx, pair, []*unstructured.Unstructured{probe})[0]
 	before, _ := corpus.Value(object.Object, path)
 	grown := probed - len(fmt.Sprint(before))
 	if o.object == nil || annotated(o.object)-now < grown/4 {
@@ -78,7 +78,7 @@ func (p *prober) overflow(ctx context.Context, pair corpus.Pair, object *unstruc
 		return sized{}, false
 	}
 	large := corpus.With(object, path, unpacked(length))
-	x := p.answers(ctx, pair, []*unstructured.Unstructured{large})[0]
+	x := p.talk.answers(ctx, pair, []*unstructured.Unstructured{large})[0]
 	if x.raw != nil || len(schema.Problems(large.Object)) > 0 {
 		return sized{}, false
 	}

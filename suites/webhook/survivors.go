@@ -78,7 +78,7 @@ func (p *prober) keptElsewhere(ctx context.Context, f found, asked *int) string 
 // from that without what is lost, or with another value there. It is empty if there is none, or nothing more may be asked.
 func (p *prober) follows(ctx context.Context, f found, pair corpus.Pair, asked *int) string {
 	schema := p.definition.schemaOf(pair.From)
-	if f.effect.at == "" || schema == nil || *asked >= mostAbout || p.silent != nil || p.isLateHere() {
+	if f.effect.at == "" || schema == nil || *asked >= mostAbout || p.connection.silent != nil || p.talk.isLateHere() {
 		return ""
 	}
 	if _, has := corpus.Value(f.subject.Object, f.effect.at); !has {
@@ -102,7 +102,7 @@ func (p *prober) shown(ctx context.Context, pair corpus.Pair, object *unstructur
 	if variant := changed(schema, object, nil, path); variant != nil {
 		others = append(others, variant)
 	}
-	outcomes := p.convert(ctx, pair, others)
+	outcomes := p.talk.convert(ctx, pair, others)
 	var places []string
 	for i, o := range outcomes {
 		if outcomes[0].object == nil || o.object == nil {

@@ -2,8 +2,6 @@ package webhook
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
 	"time"
 
@@ -33,56 +31,8 @@ func transport(env *suites.Env, p *prober) {
 	})
 }
 
-// handshake is what came out of the first TLS handshake.
-type handshake struct {
-	wire.Handshake
-
-	err error
-	old bool // whether the webhook speaks only versions of TLS that API servers don't
-}
-
-// shake performs a TLS handshake, once for all specs.
-func (p *prober) shake(ctx context.Context) handshake {
-	if p.hands != nil {
-		return *p.hands
-	}
-	client := p.env.Subject.Client
-	var h handshake
-	h.Handshake, h.err = client.Handshake(ctx, wire.HandshakeOptions{})
-	if failed := (*wire.HandshakeError)(nil); errors.As(h.err, &failed) && failed.Connected {
-		_, err := client.Handshake(ctx, wire.HandshakeOptions{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
-		h.old = err == nil
-	}
-	if ctx.Err() == nil {
-		p.hands = &h
-	}
-	return h
-}
-
-// secured skips the spec when no request can reach the webhook because of its TLS.
-func (p *prober) secured(ctx context.Context) {
-	GinkgoHelper()
-	h := p.shake(ctx)
-	switch {
-	case h.old:
-		Skip(fmt.Sprintf("cannot be judged while %s fails: the webhook has only versions of TLS that API servers do not use", requirement.WebhookTransportTlsVersion))
-	case h.VerifyError != nil:
-		Skip(fmt.Sprintf("cannot be judged while %s fails: %v", requirement.WebhookTransportCertificate, h.VerifyError))
-	}
-}
-
-// shaken returns the handshake, or skips the spec when there was none.
-func (p *prober) shaken(ctx context.Context) handshake {
-	GinkgoHelper()
-	h := p.shake(ctx)
-	if h.err != nil {
-		Skip(fmt.Sprintf("cannot be judged without a TLS handshake: %v", h.err))
-	}
-	return h
-}
-
 func (p *prober) certificate(ctx SpecContext) {
-	h := p.shaken(ctx)
+	h := p.connection.shaken(ctx)
 	if h.VerifyError != nil {
 		leaf := h.Chain[0]
 		Fail(fmt.Sprintf("expected a certificate that verifies, got %v\nthe webhook presents %q, issued by %q, valid from %s to %s, for %v %v",
@@ -96,7 +46,7 @@ func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
 const soon = 30 * 24 * time.Hour
 
 func (p *prober) lifetime(ctx SpecContext) {
-	h := p.shaken(ctx)
+	h := p.connection.shaken(ctx)
 	leaf := h.Chain[0]
 	left, life := time.Until(leaf.NotAfter), leaf.NotAfter.Sub(leaf.NotBefore)
 	if left > 0 && left < soon && left < life/10 {
@@ -105,7 +55,7 @@ func (p *prober) lifetime(ctx SpecContext) {
 }
 
 func (p *prober) tlsVersion(ctx SpecContext) {
-	h := p.shake(ctx)
+	h := p.connection.shake(ctx)
 	switch {
 	case h.old:
 		Fail("expected TLS 1.2 or later, got TLS 1.1 at most")
@@ -122,11 +72,11 @@ func (p *prober) converts(ctx SpecContext, http2 bool) {
 	p.env.Require(err, "connecting")
 	defer client.Close()
 	pair := p.ways(ctx)[0]
-	request := p.request(p.reviewVersion(ctx), pair.To, p.base(ctx, pair.From)...)
+	request := p.talk.request(p.reviewVersion(ctx), pair.To, p.base(ctx, pair.From)...)
 	body, err := request.Body()
 	p.env.Require(err, "building a request")
 	x := exchange{what: pair.String(), to: pair.To, request: request, body: body, client: client}
-	p.reach(ctx, &x, func(ctx context.Context) contract.Response { return client.Send(ctx, body) })
+	p.connection.reach(ctx, &x, func(ctx context.Context) contract.Response { return client.Send(ctx, body) })
 	x.judgement = request.Judge(x.response)
 	if v := x.judgement.Rejected(); v != nil {
 		p.exhibits.fail(x, fmt.Sprintf("%s over %s: conversion of the samples failed: %s", x.what, map[bool]string{false: "HTTP/1.1", true: "HTTP/2"}[http2], v))

@@ -40,7 +40,7 @@ func (p *prober) roundTrip(ctx context.Context, pair corpus.Pair, objects []*uns
 // forth takes objects to the second version of a pair, which those of each have been taken to for roundTrip.
 func (p *prober) forth(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
 	if !p.areKnown(pair.From, objects) {
-		return p.convert(ctx, pair, objects)
+		return p.talk.convert(ctx, pair, objects)
 	}
 	outcomes := make([]outcome, len(objects))
 	for i, t := range p.roundTrip(ctx, pair, objects) {
@@ -53,14 +53,14 @@ func (p *prober) travel(ctx context.Context, pair corpus.Pair, objects []*unstru
 	trips := make([]trip, len(objects))
 	var onward []*unstructured.Unstructured
 	var places []int
-	for i, there := range p.convert(ctx, pair, objects) {
+	for i, there := range p.talk.convert(ctx, pair, objects) {
 		trips[i].there = there
 		if there.object != nil {
 			onward = append(onward, corpus.Restored(objects[i], there.object))
 			places = append(places, i)
 		}
 	}
-	for i, back := range p.convert(ctx, reverse(pair), onward) {
+	for i, back := range p.talk.convert(ctx, reverse(pair), onward) {
 		back.x.before = &trips[places[i]].there.x
 		trips[places[i]].back = back
 	}
@@ -251,7 +251,7 @@ func (p *prober) detour(ctx context.Context, pair corpus.Pair, by string, object
 		}
 	}
 	var findings []finding
-	for j, end := range p.convert(ctx, corpus.Pair{From: by, To: pair.To}, halfway) {
+	for j, end := range p.talk.convert(ctx, corpus.Pair{From: by, To: pair.To}, halfway) {
 		i := places[j]
 		end.x.before = &trips[i].there.x
 		if end.object == nil {
@@ -285,7 +285,7 @@ func (p *prober) identity(ctx context.Context) property {
 	return property{mutual: true, objects: p.all, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		same := corpus.Pair{From: pair.From, To: pair.From}
 		var findings []finding
-		for i, o := range p.convert(ctx, same, objects) {
+		for i, o := range p.talk.convert(ctx, same, objects) {
 			p.came++
 			if o.object == nil {
 				findings = append(findings, finding{i, same.String(), "", fmt.Sprintf("expected the object as it is, got %s", o.x.judgement.Rejected()), none, o.x, effect{sort: refused}})

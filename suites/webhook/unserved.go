@@ -63,7 +63,7 @@ func (p *prober) unconvertedAt(ctx context.Context, version string) (found, bool
 		if pair.From != version {
 			continue
 		}
-		for i, o := range p.answers(ctx, pair, objects) {
+		for i, o := range p.talk.answers(ctx, pair, objects) {
 			if o.raw != nil || !(refusal{x: o.x}).failed() {
 				return found{}, false
 			}
@@ -76,7 +76,7 @@ func (p *prober) unconvertedAt(ctx context.Context, version string) (found, bool
 	first := all[0]
 	if p.definition.generates() && len(p.env.Subject.Corpus.Objects(version)) == 0 {
 		if least := p.pool(ctx, version).generator.Minimal(); least != nil {
-			if o := p.answers(ctx, first.pair, []*unstructured.Unstructured{least})[0]; o.raw == nil {
+			if o := p.talk.answers(ctx, first.pair, []*unstructured.Unstructured{least})[0]; o.raw == nil {
 				first = found{finding: p.closedTo(first.pair, o.x), pair: first.pair, subject: least}
 			}
 		}
@@ -180,7 +180,7 @@ func (p *prober) isLostThere(ctx context.Context, pair corpus.Pair, object *unst
 	}
 	isKnown := false // unless nothing else is converted
 	for _, variant := range variants {
-		if o := p.convert(ctx, pair, []*unstructured.Unstructured{variant})[0]; o.object != nil {
+		if o := p.talk.convert(ctx, pair, []*unstructured.Unstructured{variant})[0]; o.object != nil {
 			if len(p.definition.schemaOf(pair.To).Differences(converted, o.object)) > 0 {
 				return false
 			}

@@ -186,7 +186,7 @@ func (p *prober) forItsNulls(ctx context.Context, pair corpus.Pair, object *unst
 	without := object.DeepCopy()
 	dropNulls(without.Object)
 	p.definition.schemaOf(pair.From).Prepare(without.Object)
-	return p.answers(ctx, pair, []*unstructured.Unstructured{without})[0].raw != nil
+	return p.talk.answers(ctx, pair, []*unstructured.Unstructured{without})[0].raw != nil
 }
 
 // dropNulls takes away what is null inside a value, and returns the value.
@@ -256,7 +256,7 @@ func (p *prober) forItsSize(ctx context.Context, pair corpus.Pair, object *unstr
 	if lessened == nil || size(lessened) >= small {
 		return true
 	}
-	o := p.answers(ctx, pair, []*unstructured.Unstructured{lessened})[0]
+	o := p.talk.answers(ctx, pair, []*unstructured.Unstructured{lessened})[0]
 	return o.raw != nil || cause(&o.x) != cause(x)
 }
 
@@ -361,7 +361,7 @@ func (p *prober) converted(objects func(ctx context.Context, version string) []*
 	met := map[corpus.Pair]bool{} // objects are made smaller later on
 	return property{objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		var findings []finding
-		outcomes := p.answers(ctx, pair, objects)
+		outcomes := p.talk.answers(ctx, pair, objects)
 		if !met[pair] {
 			met[pair] = true
 			p.meet(ctx, pair, objects, outcomes)

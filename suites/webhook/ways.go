@@ -106,9 +106,9 @@ func (p *prober) refusedWay(ctx context.Context, pair corpus.Pair) (found, bool)
 	least := objects[len(objects)-1]
 	objects = append(objects, bare(least))
 	words := ""
-	outcomes := p.answers(ctx, pair, objects)
+	outcomes := p.talk.answers(ctx, pair, objects)
 	for i, o := range outcomes {
-		if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() || p.silent != nil {
+		if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() || p.connection.silent != nil {
 			return found{}, false
 		}
 		said := strings.ReplaceAll(o.x.judgement.Rejected().Actual, objects[i].GetName(), "")

@@ -36,13 +36,14 @@ func register(env *suites.Env, tick time.Duration) {
 		special:      map[string]map[corpus.Style][]*unstructured.Unstructured{},
 		coverage:     map[corpus.Pair]*corpus.Coverage{},
 		results:      map[corpus.Pair]reports.Coverage{},
-		written:      map[*unstructured.Unstructured]json.RawMessage{},
 		stale:        map[string]*earlier{},
 		lonely:       map[corpus.Pair][]*unstructured.Unstructured{},
 	}
 	p.definition = &definition{env: env}
 	p.budget = &budget{env: env}
 	p.exhibits = &exhibits{env: env}
+	p.connection = &connection{env: env, exhibits: p.exhibits}
+	p.talk = &conversation{env: env, exhibits: p.exhibits, connection: p.connection, written: map[*unstructured.Unstructured]json.RawMessage{}}
 
 	BeforeEach(p.budget.inBudget)
 	transport(env, p)
