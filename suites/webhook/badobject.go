@@ -24,10 +24,10 @@ const (
 // badObject asks for an object that cannot be converted between others that can: for one that the webhook was seen to refuse or, if it
 // refuses none that the schema allows, for one that schemas exclude. A webhook that makes something of it keeps its contract.
 func (p *prober) badObject(ctx SpecContext) {
-	p.sound(ctx)
+	p.standard.sound(ctx)
 	p.dependencies(ctx) // which asks for objects alone
 	tried := 0
-	for _, pair := range p.pairs(ctx) {
+	for _, pair := range p.crossings.pairs(ctx) {
 		bad := append(slices.Clone(p.lonely[pair]), p.refusedAlone(ctx, pair)...)
 		if len(bad) == 0 {
 			bad = p.refusedSpoiled(ctx, pair)
@@ -55,10 +55,10 @@ func (p *prober) refusedAlone(ctx context.Context, pair corpus.Pair) []*unstruct
 			refused = append(refused, object)
 		}
 	}
-	for _, r := range p.pool(ctx, pair.From).refusals {
+	for _, r := range p.stock.pool(ctx, pair.From).refusals {
 		add(r.object, r.x)
 	}
-	objects := p.each(ctx, pair.From)
+	objects := p.stock.each(ctx, pair.From)
 	for i, o := range p.forth(ctx, pair, objects) {
 		if o.raw == nil {
 			add(objects[i], o.x)
@@ -70,7 +70,7 @@ func (p *prober) refusedAlone(ctx context.Context, pair corpus.Pair) []*unstruct
 // refusedSpoiled returns an object that the webhook refuses although it converts all that the schema allows: it has a number in place of every
 // field or, in one place, a value of the right type that few schemas allow.
 func (p *prober) refusedSpoiled(ctx context.Context, pair corpus.Pair) []*unstructured.Unstructured {
-	object := slices.MaxFunc(p.all(ctx, pair.From), func(a, b *unstructured.Unstructured) int { return len(corpus.Leaves(a)) - len(corpus.Leaves(b)) })
+	object := slices.MaxFunc(p.stock.all(ctx, pair.From), func(a, b *unstructured.Unstructured) int { return len(corpus.Leaves(a)) - len(corpus.Leaves(b)) })
 	if spoiled, ok := spoil(object); ok && p.talk.answers(ctx, pair, []*unstructured.Unstructured{spoiled})[0].raw == nil {
 		return []*unstructured.Unstructured{spoiled}
 	}
@@ -112,12 +112,12 @@ func (p *prober) between(ctx context.Context, pair corpus.Pair, bad *unstructure
 	bad.SetName(objects[at].GetName())
 	bad.SetUID(objects[at].GetUID())
 	objects[at] = bad
-	x := p.talk.ask(ctx, p.reviewVersion(ctx), pair, objects...)
+	x := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, objects...)
 	together, failed := x.request.JudgeFailure(x.response)
 	if failed && together.Rejected() == nil {
 		return
 	}
-	single := p.talk.ask(ctx, p.reviewVersion(ctx), pair, bad)
+	single := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, bad)
 	alone, isRefused := single.request.JudgeFailure(single.response)
 	if isRefused && alone.Rejected() != nil {
 		Skip(fmt.Sprintf("cannot be judged while %s fails", alone.Rejected().Requirement))

@@ -45,7 +45,7 @@ func batch(env *suites.Env, p *prober) {
 
 // independent converts objects together, in reverse, each alone, and after one that has what no other has.
 func (p *prober) independent(ctx SpecContext) {
-	p.sound(ctx)
+	p.standard.sound(ctx)
 	for _, d := range p.dependencies(ctx) {
 		if len(d.unsteady) == 0 {
 			d = p.because(ctx, d)
@@ -97,7 +97,7 @@ func (p *prober) dependencies(ctx context.Context) []dependency {
 		return *p.depending
 	}
 	found := []dependency{}
-	for _, pair := range p.pairs(ctx) {
+	for _, pair := range p.crossings.pairs(ctx) {
 		if d, ok := p.dependency(ctx, pair); ok {
 			found = append(found, d)
 		}
@@ -109,10 +109,10 @@ func (p *prober) dependencies(ctx context.Context) []dependency {
 }
 
 func (p *prober) dependency(ctx context.Context, pair corpus.Pair) (dependency, bool) {
-	objects := namesakes(p.batch(ctx, pair.From, max(batched, min(len(p.all(ctx, pair.From)), mostBatched))))
+	objects := namesakes(p.batch(ctx, pair.From, max(batched, min(len(p.stock.all(ctx, pair.From)), mostBatched))))
 	backwards := slices.Clone(objects)
 	slices.Reverse(backwards)
-	together, reversed := p.talk.ask(ctx, p.reviewVersion(ctx), pair, objects...), p.talk.ask(ctx, p.reviewVersion(ctx), pair, backwards...)
+	together, reversed := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, objects...), p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, backwards...)
 	if together.judgement.Rejected() != nil || reversed.judgement.Rejected() != nil {
 		return dependency{pair: pair, x: together, refused: true}, together.judgement.Rejected() != nil && p.refusedTogether(ctx, pair, objects)
 	}
@@ -134,7 +134,7 @@ func (p *prober) dependency(ctx context.Context, pair corpus.Pair) (dependency, 
 		}
 	}
 	number := crowd
-	if pair == p.pairs(ctx)[0] {
+	if pair == p.crossings.pairs(ctx)[0] {
 		number = mostTogether // once is enough for what takes so many
 	}
 	if d, is := p.crowded(ctx, pair, number); is {
@@ -181,7 +181,7 @@ func (p *prober) traces(ctx context.Context, pair corpus.Pair, objects []*unstru
 // refusedTogether reports whether objects that are not converted together are converted alone, and whether it is them rather than
 // their number: as many copies of one are converted.
 func (p *prober) refusedTogether(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) bool {
-	copies := p.talk.ask(ctx, p.reviewVersion(ctx), pair, corpus.Multiply(objects[:1], len(objects))...)
+	copies := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, corpus.Multiply(objects[:1], len(objects))...)
 	return copies.judgement.Rejected() == nil && !slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool { return p.byItself(ctx, pair, o) == nil })
 }
 
@@ -225,16 +225,16 @@ func (p *prober) apart(pair corpus.Pair, a, b json.RawMessage) []corpus.Loss {
 
 // batch returns a number of objects of a version with names of their own.
 func (p *prober) batch(ctx context.Context, version string, n int) []*unstructured.Unstructured {
-	return corpus.Multiply(p.all(ctx, version), n)
+	return corpus.Multiply(p.stock.all(ctx, version), n)
 }
 
 func (p *prober) mixedVersions(ctx SpecContext) {
-	p.needsThree(ctx, "needs objects at three versions, because API servers send no objects that already have the desired version")
-	p.sound(ctx) // so there are objects at every version
+	p.routes.needsThree(ctx, "needs objects at three versions, because API servers send no objects that already have the desired version")
+	p.standard.sound(ctx) // so there are objects at every version
 	for _, to := range p.env.Subject.Corpus.Mutual() {
 		if from := p.sources(ctx, to); len(from) > 1 {
 			x, d, is := p.severalVersions(ctx, to, from)
-			p.expect(ctx, x, "objects of several versions")
+			p.standard.expect(ctx, x, "objects of several versions")
 			if is {
 				d = p.because(ctx, d)
 				p.env.Found(p.differing(d))
@@ -247,7 +247,7 @@ func (p *prober) mixedVersions(ctx SpecContext) {
 // sources returns the versions from which the webhook converts to another.
 func (p *prober) sources(ctx context.Context, to string) []string {
 	var from []string
-	for _, pair := range p.pairs(ctx) {
+	for _, pair := range p.crossings.pairs(ctx) {
 		if pair.To == to {
 			from = append(from, pair.From)
 		}
@@ -275,7 +275,7 @@ func (p *prober) confused(ctx context.Context) requirement.ID {
 // ownVersion asks for objects at their own version, and then for such objects among others. API servers of today do neither.
 func (p *prober) ownVersion(ctx SpecContext) {
 	what := p.identity(ctx)
-	p.sound(ctx)
+	p.standard.sound(ctx)
 	p.came = 0
 	all, _ := p.against(ctx, what)
 	p.env.Tried(p.came)
@@ -290,12 +290,12 @@ func (p *prober) ownVersion(ctx SpecContext) {
 // requirement by which another finding is explained.
 func (p *prober) among(ctx context.Context) (found bool, by requirement.ID) {
 	GinkgoHelper()
-	for _, pair := range p.pairs(ctx) {
+	for _, pair := range p.crossings.pairs(ctx) {
 		if p.definition.oneWay(pair) {
 			continue
 		}
 		own := corpus.Pair{From: pair.To, To: pair.To}
-		if p.byItself(ctx, own, p.all(ctx, pair.To)[0]) == nil {
+		if p.byItself(ctx, own, p.stock.all(ctx, pair.To)[0]) == nil {
 			continue // which the property reports
 		}
 		x, d, is := p.severalVersions(ctx, pair.To, []string{pair.From, pair.To})
@@ -324,7 +324,7 @@ func (p *prober) severalVersions(ctx context.Context, to string, from []string) 
 		mixed = append(mixed, p.batch(ctx, version, 2)...)
 	}
 	mixed = corpus.Multiply(shuffled(mixed), len(mixed)) // each has a name of its own, or nobody could say which is which
-	x := p.talk.ask(ctx, p.reviewVersion(ctx), corpus.Pair{From: strings.Join(from, " and "), To: to}, mixed...)
+	x := p.talk.ask(ctx, p.standard.reviewVersion(ctx), corpus.Pair{From: strings.Join(from, " and "), To: to}, mixed...)
 	if x.judgement.Rejected() != nil {
 		return x, dependency{}, false
 	}
@@ -356,9 +356,9 @@ func shuffled(objects []*unstructured.Unstructured) []*unstructured.Unstructured
 
 // empty asks for nothing. API servers of today never do.
 func (p *prober) empty(ctx SpecContext) {
-	p.sound(ctx)
-	for _, pair := range p.pairs(ctx) {
-		x := p.talk.ask(ctx, p.reviewVersion(ctx), pair)
+	p.standard.sound(ctx)
+	for _, pair := range p.crossings.pairs(ctx) {
+		x := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair)
 		if v := x.judgement.Rejected(); v != nil {
 			p.exhibits.violated(p.env.Severity(none), x, fmt.Sprintf("%s: expected success for a request without objects, got %s", x.what, v))
 			return

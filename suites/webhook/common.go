@@ -272,7 +272,7 @@ func (q *inquiry) lacking(ctx context.Context, f found) string {
 	if f.effect.lacks != "" && !f.effect.kept {
 		return ""
 	}
-	return q.p.pool(ctx, f.pair.From).generator.Needed(ctx, f.subject, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
+	return q.p.stock.pool(ctx, f.pair.From).generator.Needed(ctx, f.subject, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
 		shows := make([]string, len(objects))
 		for i, object := range objects {
 			if !q.takes(ctx, f, object) {
@@ -291,7 +291,7 @@ func (q *inquiry) with(ctx context.Context, object *unstructured.Unstructured, a
 	if _, has := corpus.Value(object.Object, at); has {
 		return nil
 	}
-	for _, donor := range q.p.each(ctx, object.GroupVersionKind().Version) {
+	for _, donor := range q.p.stock.each(ctx, object.GroupVersionKind().Version) {
 		if value, has := corpus.Value(donor.Object, at); has {
 			return corpus.With(object, at, value)
 		}
@@ -312,7 +312,7 @@ func (q *inquiry) homes(ctx context.Context, places []found) {
 		case !q.isOpen(f) || !f.isUnmeant() || !q.mayAsk(ctx):
 		case f.pair.From == stored:
 			places[i].home = q.p.definition.schemaOf(stored).Pattern(f.path)
-		case q.p.isOpen(ctx, way):
+		case q.p.routes.isOpen(ctx, way):
 			if at := q.p.shown(ctx, way, f.subject, f.effect.at); len(at) > 0 {
 				places[i].home = q.p.definition.schemaOf(stored).Pattern(fieldpath.Around(at...))
 			}

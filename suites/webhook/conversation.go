@@ -155,33 +155,6 @@ func (cv *conversation) isLateHere() bool {
 	return cv.late != nil && cv.late.spec == CurrentSpecReport().LeafNodeText
 }
 
-// mostFatal is over how many objects a program may end while one is made smaller. Each takes as long as the program takes to start.
-const mostFatal = 12
-
-// alike asks for the rest of a batch at once. If the program ends over it too, all of it is held for what it ends over.
-func (cv *conversation) alike(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
-	x := cv.ask(ctx, cv.spoken(ctx), pair, objects...)
-	if !suites.Ended(x.response) {
-		defer func() { cv.hasty = true }()
-		cv.hasty = false
-		return cv.answers(ctx, pair, objects)
-	}
-	outcomes := make([]outcome, len(objects))
-	for i := range outcomes {
-		outcomes[i].x = x
-	}
-	return outcomes
-}
-
-// anew returns a copy of an object that has nothing in its metadata by which the webhook can know it.
-func (cv *conversation) anew(object *unstructured.Unstructured) *unstructured.Unstructured {
-	other := cv.renamed(object)
-	cv.calls++ // so that the next one has another name
-	other.SetResourceVersion(strconv.Itoa(1000 + cv.calls))
-	other.SetGeneration(int64(1000 + cv.calls))
-	return other
-}
-
 // exchange is a request to the webhook, what came back, and what the judge says of it.
 type exchange struct {
 	what      string // such as "v1beta1 -> v1 in ConversionReview v1"
@@ -282,4 +255,31 @@ func (cv *conversation) renamed(object *unstructured.Unstructured) *unstructured
 	other.SetName(name)
 	other.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(other.GetName())).String()))
 	return other
+}
+
+// anew returns a copy of an object that has nothing in its metadata by which the webhook can know it.
+func (cv *conversation) anew(object *unstructured.Unstructured) *unstructured.Unstructured {
+	other := cv.renamed(object)
+	cv.calls++ // so that the next one has another name
+	other.SetResourceVersion(strconv.Itoa(1000 + cv.calls))
+	other.SetGeneration(int64(1000 + cv.calls))
+	return other
+}
+
+// mostFatal is over how many objects a program may end while one is made smaller. Each takes as long as the program takes to start.
+const mostFatal = 12
+
+// alike asks for the rest of a batch at once. If the program ends over it too, all of it is held for what it ends over.
+func (cv *conversation) alike(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
+	x := cv.ask(ctx, cv.spoken(ctx), pair, objects...)
+	if !suites.Ended(x.response) {
+		defer func() { cv.hasty = true }()
+		cv.hasty = false
+		return cv.answers(ctx, pair, objects)
+	}
+	outcomes := make([]outcome, len(objects))
+	for i := range outcomes {
+		outcomes[i].x = x
+	}
+	return outcomes
 }

@@ -29,7 +29,7 @@ func conversion(env *suites.Env, p *prober) {
 		env.It(requirement.WebhookConversionEqualFields, "compares the fields that two versions have in common, one by one", p.equalFields)
 
 		env.It(requirement.WebhookConversionPath, "converts objects to each version directly and by way of each other", func(ctx SpecContext) {
-			p.needsThree(ctx, "needs three versions")
+			p.routes.needsThree(ctx, "needs three versions")
 			p.hold(ctx, p.path())
 			p.someCame(ctx)
 		})
@@ -44,7 +44,7 @@ func conversion(env *suites.Env, p *prober) {
 
 		env.It(requirement.WebhookConversionEdits, "changes a field at the other version and converts back and forth", func(ctx SpecContext) {
 			p.definition.needsGenerated("which values a field may have")
-			p.sound(ctx)
+			p.standard.sound(ctx)
 			p.independently(ctx)
 			p.hold(ctx, p.edits())
 		})
@@ -73,7 +73,7 @@ func (p *prober) someCame(ctx context.Context) {
 	GinkgoHelper()
 	switch {
 	case p.came > 0:
-	case !slices.ContainsFunc(p.pairs(ctx), func(pair corpus.Pair) bool { return !p.definition.oneWay(pair) }):
+	case !slices.ContainsFunc(p.crossings.pairs(ctx), func(pair corpus.Pair) bool { return !p.definition.oneWay(pair) }):
 		p.env.Inapplicable("objects are only converted from " + strings.Join(p.env.Subject.Corpus.Unserved, ", ") + ", which is not served, and never back")
 	default:
 		Skip("cannot be judged while webhook.conversion.round-trip fails for every object")
@@ -82,7 +82,7 @@ func (p *prober) someCame(ctx context.Context) {
 
 func (p *prober) documentedExample(ctx SpecContext) {
 	p.definition.onlyDocumented("what objects convert to")
-	version := p.reviewVersion(ctx)
+	version := p.standard.reviewVersion(ctx)
 	body := fixtures.ReviewRequest(version)
 	request, err := contract.ParseRequest(body)
 	p.env.Require(err, "reading the documents' request")
@@ -95,7 +95,7 @@ func (p *prober) documentedExample(ctx SpecContext) {
 	x := p.connection.send(ctx, "the documents' example in ConversionReview "+version, request, body)
 	x.judgement = request.Judge(x.response)
 	var schema *corpus.Schema // the documents' example says more than the schema
-	for i, got := range p.expect(ctx, x, "the documents' request") {
+	for i, got := range p.standard.expect(ctx, x, "the documents' request") {
 		p.env.Tried(1)
 		want := documented.Response.ConvertedObjects[i]
 		wanted, converted := p.exhibits.decode(want), p.exhibits.decode(got)

@@ -49,10 +49,10 @@ func (p *prober) reportTried(ctx context.Context, pair corpus.Pair) {
 	var all []reports.Coverage
 	var gaps []string
 	for _, version := range p.env.Subject.Corpus.Versions {
-		if p.pools[version] == nil || p.isClosed(ctx, version) {
+		if p.stock.pools[version] == nil || p.crossings.isClosed(ctx, version) {
 			continue
 		}
-		one := p.pool(ctx, version)
+		one := p.stock.pool(ctx, version)
 		found := one.generator.Gaps()
 		var whole []corpus.Gap // of objects, which may be why a field has no values
 		for _, cause := range slices.Sorted(maps.Keys(one.dropped)) {

@@ -29,7 +29,7 @@ func (p *prober) crowded(ctx context.Context, pair corpus.Pair, number int) (dep
 		return dependency{}, false
 	}
 	objects := corpus.Multiply(different, number)
-	x := p.talk.ask(ctx, p.reviewVersion(ctx), pair, objects...)
+	x := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, objects...)
 	if x.judgement.Rejected() != nil {
 		return dependency{}, false
 	}
@@ -53,7 +53,7 @@ func (p *prober) crowded(ctx context.Context, pair corpus.Pair, number int) (dep
 // factor with 10, or objects would be the same that are 10, 100 or 500 apart.
 func (p *prober) manyConverted(ctx context.Context, pair corpus.Pair, number int) (objects []*unstructured.Unstructured, converted []map[string]any) {
 	bytes := 0
-	all := p.each(ctx, pair.From)
+	all := p.stock.each(ctx, pair.From)
 	written := p.talk.json(all)
 	for i, o := range p.forth(ctx, pair, all) {
 		if n := len(written[i]); o.object != nil && len(objects) < number && (bytes+n)*number <= mostCrowded*(len(objects)+1) {
@@ -73,21 +73,21 @@ func (p *prober) manyConverted(ctx context.Context, pair corpus.Pair, number int
 // sizes asks for batches of the smallest object, each for another pair of versions: it is the number that matters. The last batch is
 // of objects that a long annotation makes large, as many as API servers read at once.
 func (p *prober) sizes(ctx SpecContext) {
-	p.sound(ctx)
-	pairs := p.pairs(ctx)
+	p.standard.sound(ctx)
+	pairs := p.crossings.pairs(ctx)
 	for i, n := range []int{1, 2, page, mostTogether} {
 		pair := pairs[i%len(pairs)]
-		x := p.talk.ask(ctx, p.reviewVersion(ctx), pair, p.padded(ctx, pair.From, n, 0)...)
+		x := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, p.padded(ctx, pair.From, n, 0)...)
 		if x.judgement.Rejected() == nil {
 			continue
 		}
-		p.expect(ctx, x, fmt.Sprintf("%d objects in one request", n))
+		p.standard.expect(ctx, x, fmt.Sprintf("%d objects in one request", n))
 	}
 	pair := pairs[0]
 	var refusing exchange
 	taken, bytes := 0, large
 	for ; bytes >= large/16; bytes /= 2 { // the smallest request that is refused says most
-		x := p.talk.ask(ctx, p.reviewVersion(ctx), pair, p.padded(ctx, pair.From, page, bytes)...)
+		x := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, p.padded(ctx, pair.From, page, bytes)...)
 		if x.judgement.Rejected() == nil {
 			taken = len(x.body)
 			break
@@ -103,7 +103,7 @@ func (p *prober) sizes(ctx SpecContext) {
 
 // padded returns so many copies of the smallest object of a version, with an annotation of so many bytes.
 func (p *prober) padded(ctx context.Context, version string, n, bytes int) []*unstructured.Unstructured {
-	smallest := slices.MinFunc(p.all(ctx, version), func(a, b *unstructured.Unstructured) int { return size(a) - size(b) }).DeepCopy()
+	smallest := slices.MinFunc(p.stock.all(ctx, version), func(a, b *unstructured.Unstructured) int { return size(a) - size(b) }).DeepCopy()
 	if bytes > 0 {
 		annotations := map[string]string{"example.org/note": strings.Repeat("much ", bytes/len("much "))}
 		maps.Copy(annotations, smallest.GetAnnotations())

@@ -27,7 +27,7 @@ func (p *prober) earlier(ctx context.Context, version string) *earlier {
 		return known
 	}
 	e := &earlier{stale: map[string]corpus.Stale{}, mended: map[string]*unstructured.Unstructured{}}
-	generator := p.pool(ctx, version).generator
+	generator := p.stock.pool(ctx, version).generator
 	for _, definition := range p.env.Subject.Corpus.Earlier {
 		stale, gaps := generator.Earlier(definition)
 		e.shown, e.missed = append(e.shown, stale...), append(e.missed, gaps...)
@@ -65,7 +65,7 @@ func (p *prober) needsEarlier(ctx context.Context) {
 	if len(p.env.Subject.Corpus.Earlier) == 0 {
 		p.env.Inapplicable("there is no definition of an earlier release whose schemas could have allowed other objects; give one")
 	}
-	p.sound(ctx)
+	p.standard.sound(ctx)
 	tried := 0
 	var missed, unjudged []string
 	for _, version := range p.env.Subject.Corpus.Versions {
@@ -101,7 +101,7 @@ func (p *prober) needsEarlier(ctx context.Context) {
 func (p *prober) unjudged(ctx context.Context, version string) []string {
 	e := p.earlier(ctx, version)
 	judged := map[*unstructured.Unstructured]bool{}
-	for _, pair := range p.pairs(ctx) {
+	for _, pair := range p.crossings.pairs(ctx) {
 		if pair.From != version {
 			continue
 		}
@@ -230,7 +230,7 @@ func (p *prober) isBlameless(ctx context.Context, pair corpus.Pair, object *unst
 func (p *prober) mended(ctx context.Context, version string, object *unstructured.Unstructured) *unstructured.Unstructured {
 	e, key := p.earlier(ctx, version), content(object)
 	if _, known := e.mended[key]; !known {
-		e.mended[key] = p.pool(ctx, version).generator.Mend(object)
+		e.mended[key] = p.stock.pool(ctx, version).generator.Mend(object)
 	}
 	return e.mended[key]
 }

@@ -49,8 +49,8 @@ func (p *prober) edited(version string, read, written *unstructured.Unstructured
 // edits is the property of objects to keep what a client changes at the other version. An object at the second version of
 // the pair comes from the first, as it does for a client, is changed in one field, loses it or gets one, and goes back and forth.
 func (p *prober) edits() property {
-	return property{mutual: true, objects: p.each, reversed: true, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
-		others := p.styled(ctx, pair.To, corpus.Plain, editedObjects)
+	return property{mutual: true, objects: p.stock.each, reversed: true, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+		others := p.stock.styled(ctx, pair.To, corpus.Plain, editedObjects)
 		most := editsPerObject
 		if len(objects) == 1 {
 			most = math.MaxInt // what was found in it must be found again
@@ -82,7 +82,7 @@ func (p *prober) edits() property {
 			switch {
 			case nth < editedObjects:
 				some = most
-			case noted && i >= p.mixed[pair.From]: // it is about one field, which those before may not have
+			case noted && i >= p.stock.mixed[pair.From]: // it is about one field, which those before may not have
 				some = editsPerSingle
 			}
 			if some > 0 {

@@ -27,10 +27,10 @@ const (
 // equalFields compares the fields that two versions have in common. What does not survive the way there and back is left to other specs.
 func (p *prober) equalFields(ctx SpecContext) {
 	p.definition.needsGenerated("which fields two versions have in common")
-	p.sound(ctx)
+	p.standard.sound(ctx)
 	p.independently(ctx)
 	e := &equality{p: p, known: map[corpus.Pair]*common{}}
-	p.hold(ctx, property{mutual: true, objects: p.each, check: e.check})
+	p.hold(ctx, property{mutual: true, objects: p.stock.each, check: e.check})
 	p.someCame(ctx)
 }
 

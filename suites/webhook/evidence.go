@@ -84,10 +84,10 @@ func (p *prober) example(ctx context.Context, what property, f found) (found, bo
 // isLateStill asks once more for an object that was not converted in time, and reports whether it is not converted in time again. It may have
 // been another that the webhook was at; if that answers nothing any more, there is nothing to learn.
 func (p *prober) isLateStill(ctx context.Context, f found) bool {
-	if p.connection.silent != nil || !isLate(&f.x) || len(p.plain) == 0 {
+	if p.connection.silent != nil || !isLate(&f.x) || len(p.standard.plain) == 0 {
 		return true
 	}
-	plain := p.connection.send(ctx, p.plain[0].what, p.plain[0].request, p.plain[0].body)
+	plain := p.connection.send(ctx, p.standard.plain[0].what, p.standard.plain[0].request, p.standard.plain[0].body)
 	if plain.judgement = plain.request.Judge(plain.response); plain.judgement.Rejected() != nil {
 		return true
 	}

@@ -25,7 +25,7 @@ func (p *prober) expected(ctx SpecContext) {
 	for _, e := range all {
 		for _, output := range e.Outputs {
 			pair := corpus.Pair{From: e.Input.GroupVersionKind().Version, To: output.GroupVersionKind().Version}
-			x := p.talk.ask(ctx, p.reviewVersion(ctx), pair, e.Input.Unstructured)
+			x := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, e.Input.Unstructured)
 			found := p.unexpected(&x, pair, output.Object)
 			p.env.Tried(1)
 			for _, f := range found {

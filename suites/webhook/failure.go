@@ -22,7 +22,7 @@ func failure(env *suites.Env, p *prober) {
 	Describe("failure", func() {
 		env.It(requirement.WebhookFailureAvoided, "looks for failures in the conversion of valid objects", func(ctx SpecContext) {
 			p.refusals(ctx)
-			if len(p.pairs(ctx)) > 0 {
+			if len(p.crossings.pairs(ctx)) > 0 {
 				p.judge(ctx, requirement.WebhookFailureAvoided)
 			}
 		})
@@ -61,11 +61,11 @@ func failure(env *suites.Env, p *prober) {
 // require is Tolerated: clients are free to write others, but few will.
 func (p *prober) refusals(ctx SpecContext) {
 	GinkgoHelper()
-	if closed := p.unconverted(ctx); !p.definition.generates() || len(p.pairs(ctx)) == 0 {
+	if closed := p.crossings.unconverted(ctx); !p.definition.generates() || len(p.crossings.pairs(ctx)) == 0 {
 		p.report(ctx, p.convertedOrClosed(), closed)
 		return
 	}
-	x := p.unsound(ctx)
+	x := p.standard.unsound(ctx)
 	if x != nil && x.judgement.Stopped != requirement.WebhookFailureAvoided {
 		return
 	}
@@ -76,15 +76,15 @@ func (p *prober) refusals(ctx SpecContext) {
 // each way and field. Crashes are left to that.
 func (p *prober) tooLarge(ctx context.Context) []found {
 	var all []found
-	if p.unsound(ctx) != nil {
+	if p.standard.unsound(ctx) != nil {
 		return nil
 	}
 	seen := map[string]bool{}
-	for _, pair := range p.pairs(ctx) {
-		if p.isClosed(ctx, pair.From) {
+	for _, pair := range p.crossings.pairs(ctx) {
+		if p.crossings.isClosed(ctx, pair.From) {
 			continue
 		}
-		objects := p.singles(ctx, pair.From, corpus.Integers)
+		objects := p.stock.singles(ctx, pair.From, corpus.Integers)
 		for i, o := range p.talk.answers(ctx, pair, objects) {
 			if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() {
 				continue
@@ -131,31 +131,31 @@ func (p *prober) failures(ctx context.Context) []found {
 	if !p.definition.generates() {
 		return nil
 	}
-	all = append(all, slices.Concat(p.refusedWays(ctx), p.unconverted(ctx))...)
-	unsound := len(p.pairs(ctx)) > 0 && p.unsound(ctx) != nil
+	all = append(all, slices.Concat(p.routes.refusedWays(ctx), p.crossings.unconverted(ctx))...)
+	unsound := len(p.crossings.pairs(ctx)) > 0 && p.standard.unsound(ctx) != nil
 	isShown := func(version string) bool { return unsound && len(p.env.Subject.Corpus.Objects(version)) > 0 } // by a sample
 	for _, version := range p.env.Subject.Corpus.Versions {
-		if isShown(version) || p.isClosed(ctx, version) {
+		if isShown(version) || p.crossings.isClosed(ctx, version) {
 			continue
 		}
-		for _, r := range p.refusedSamples(ctx, version) {
+		for _, r := range p.stock.refusedSamples(ctx, version) {
 			add(r, true)
 		}
-		one := p.pool(ctx, version)
+		one := p.stock.pool(ctx, version)
 		for _, r := range one.refusals {
 			add(r, len(one.objects) == 0)
 		}
 	}
-	for _, pair := range p.pairs(ctx) {
-		if isShown(pair.From) || p.isRefused(ctx, pair) {
+	for _, pair := range p.crossings.pairs(ctx) {
+		if isShown(pair.From) || p.routes.isRefused(ctx, pair) {
 			continue
 		}
-		objects := p.each(ctx, pair.From)
+		objects := p.stock.each(ctx, pair.From)
 		for i, o := range p.forth(ctx, pair, objects) {
 			if r := (refusal{version: pair.From, object: objects[i], x: o.x}); o.object == nil && !seen[r.words()] {
 				if crashed(&r.x) && p.talk.late == nil {
-					r.needs = p.pool(ctx, pair.From).generator.Needed(ctx, r.object, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
-						return p.causes(ctx, pair.From, objects)
+					r.needs = p.stock.pool(ctx, pair.From).generator.Needed(ctx, r.object, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
+						return p.stock.causes(ctx, pair.From, objects)
 					})
 				}
 				add(r, false)
@@ -226,7 +226,7 @@ func firstOf(given []string) string {
 // defaced is the property of objects to be converted whatever somebody has written into the annotations that the webhook added to
 // them. Each annotation is tried once for each way.
 func (p *prober) defaced() property {
-	return property{objects: p.each, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{objects: p.stock.each, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		tried := map[string]bool{}
 		var findings []finding
 		for i, o := range p.forth(ctx, pair, objects) {
@@ -256,7 +256,7 @@ func (p *prober) defaced() property {
 func (p *prober) deface(ctx context.Context, pair corpus.Pair, before exchange, converted *unstructured.Unstructured, key, value string) []finding {
 	var findings []finding
 	path := fieldpath.Child("metadata.annotations", key)
-	for _, onward := range p.ways(ctx) {
+	for _, onward := range p.routes.ways(ctx) {
 		if onward.From != pair.To {
 			continue
 		}
@@ -297,7 +297,7 @@ func (p *prober) deface(ctx context.Context, pair corpus.Pair, before exchange, 
 // talks skips the spec unless the webhook answers with a ConversionReview where there is nothing to fail.
 func (p *prober) talks(ctx SpecContext) {
 	GinkgoHelper()
-	for _, x := range p.standard(ctx) {
+	for _, x := range p.standard.exchanges(ctx) {
 		if !x.judgement.Judged(requirement.WebhookResponseLean) {
 			p.exhibits.skip(x)
 		}
@@ -309,7 +309,7 @@ func (p *prober) talks(ctx SpecContext) {
 // webhook says that it converted them.
 func (p *prober) provoke(ctx SpecContext) exchange {
 	c := p.env.Subject.Corpus
-	version := p.reviewVersion(ctx)
+	version := p.standard.reviewVersion(ctx)
 	if c.Documented {
 		object := c.Objects("v1beta1")[0]
 		object.Object["hostPort"] = "localhost"
@@ -320,7 +320,7 @@ func (p *prober) provoke(ctx SpecContext) exchange {
 		}
 	}
 	from := c.Versions[0]
-	x := p.talk.ask(ctx, version, corpus.Pair{From: from, To: "v0nosuchversion"}, p.base(ctx, from)[0])
+	x := p.talk.ask(ctx, version, corpus.Pair{From: from, To: "v0nosuchversion"}, p.stock.base(ctx, from)[0])
 	judgement, failed := x.request.JudgeFailure(x.response)
 	if !failed {
 		Skip("the webhook claims to convert even to the version v0nosuchversion, so no failure can be provoked")

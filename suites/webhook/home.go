@@ -24,14 +24,14 @@ type homeEdits struct {
 
 func (p *prober) homeEdits(ctx context.Context, version string) *homeEdits {
 	return &homeEdits{tried: [2]map[string]int{{}, {}}, others: sync.OnceValue(func() []*unstructured.Unstructured {
-		return p.styled(ctx, version, corpus.Plain, editedObjects)
+		return p.stock.styled(ctx, version, corpus.Plain, editedObjects)
 	})}
 }
 
 // addHome adds edits of an object with notes that has come back to the first version of a pair.
 func (p *prober) addHome(home *homeEdits, pair corpus.Pair, origin int, object *unstructured.Unstructured) {
 	tried := home.tried[0]
-	if origin >= p.mixed[pair.From] {
+	if origin >= p.stock.mixed[pair.From] {
 		tried = home.tried[1]
 	}
 	home.removals = append(home.removals, p.homeRemovals(pair, origin, object, tried)...)

@@ -37,17 +37,17 @@ func (p *prober) integers(ctx SpecContext) {
 const usualNumber = 10_000
 
 func (p *prober) integersOfSamples(ctx SpecContext) {
-	p.sound(ctx)
+	p.standard.sound(ctx)
 	c := p.env.Subject.Corpus
 	kept := false
 	for _, values := range ranges() {
-		for _, pair := range p.pairs(ctx) {
+		for _, pair := range p.crossings.pairs(ctx) {
 			objects := c.Objects(pair.From)
 			sent := make([][]int64, len(objects))
 			for i, object := range objects {
 				sent[i] = enlarge(object, values[0], values[1])
 			}
-			x := p.talk.ask(ctx, p.reviewVersion(ctx), pair, objects...)
+			x := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, objects...)
 			if x.response.TimedOut {
 				p.exhibits.fail(x, fmt.Sprintf("%s: expected objects with integers such as %d to be converted or reported as failed, got %s", x.what, values[0], x.judgement.Rejected()))
 			}

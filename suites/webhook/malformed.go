@@ -25,8 +25,8 @@ type malformed struct {
 
 // malformations returns requests of all kinds that ask for nothing, and some that ask in an odd way.
 func (p *prober) malformations(ctx context.Context) []malformed {
-	pair := p.ways(ctx)[0]
-	request := p.talk.request(p.reviewVersion(ctx), pair.To, p.base(ctx, pair.From)...)
+	pair := p.routes.ways(ctx)[0]
+	request := p.talk.request(p.standard.reviewVersion(ctx), pair.To, p.stock.base(ctx, pair.From)...)
 	sound, err := request.Body()
 	p.env.Require(err, "building a request")
 	empty := fmt.Appendf(nil, `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/%s"}`, request.ReviewVersion)
@@ -62,7 +62,7 @@ func (p *prober) desiring(request contract.Request, version string) []byte {
 
 // malformed sends malformed requests, and expects them to be rejected as such.
 func (p *prober) malformed(ctx SpecContext) {
-	p.sound(ctx)
+	p.standard.sound(ctx)
 	for _, m := range p.malformations(ctx) {
 		x := p.raw(ctx, m)
 		if !m.lenient && !refusedOutright(&x) {
@@ -116,11 +116,11 @@ func answered(x *exchange) string {
 
 // survival sends the same, and expects that the samples convert after each of them.
 func (p *prober) survival(ctx SpecContext) {
-	p.sound(ctx)
-	pair := p.ways(ctx)[0]
+	p.standard.sound(ctx)
+	pair := p.routes.ways(ctx)[0]
 	for _, m := range p.malformations(ctx) {
 		spoiling := p.raw(ctx, m)
-		after := p.talk.ask(ctx, p.reviewVersion(ctx), pair, p.base(ctx, pair.From)...)
+		after := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, p.stock.base(ctx, pair.From)...)
 		if v := after.judgement.Rejected(); v != nil {
 			after.before = &spoiling
 			p.exhibits.fail(after, fmt.Sprintf("%s: conversion of the samples failed after %s: %s", after.what, m.what, v))
@@ -130,9 +130,9 @@ func (p *prober) survival(ctx SpecContext) {
 
 // unknownReviewVersion asks in a version of ConversionReview that does not exist.
 func (p *prober) unknownReviewVersion(ctx SpecContext) {
-	p.sound(ctx)
-	pair := p.ways(ctx)[0]
-	request := p.talk.request("v0nosuchversion", pair.To, p.base(ctx, pair.From)...)
+	p.standard.sound(ctx)
+	pair := p.routes.ways(ctx)[0]
+	request := p.talk.request("v0nosuchversion", pair.To, p.stock.base(ctx, pair.From)...)
 	objects, err := json.Marshal(request.Objects)
 	p.env.Require(err, "building a request")
 	m := malformed{what: "a ConversionReview of the version " + request.ReviewVersion, method: http.MethodPost, body: withObjects(request, string(objects))}
@@ -152,13 +152,13 @@ func (p *prober) listedReviewVersions(ctx SpecContext) {
 	if _, assumed := c.Definition.CRD.Annotations[suites.Assumed]; assumed || conversion == nil || conversion.Webhook == nil {
 		p.env.Inapplicable("the definition has no conversion webhook, so it lists no versions of ConversionReview")
 	}
-	p.sound(ctx)
-	pair := p.ways(ctx)[0]
+	p.standard.sound(ctx)
+	pair := p.routes.ways(ctx)[0]
 	for _, version := range conversion.Webhook.ConversionReviewVersions {
 		if version != "v1" && version != "v1beta1" {
 			continue // API servers know no others, and pass over them
 		}
-		x := p.talk.ask(ctx, version, pair, p.base(ctx, pair.From)...)
+		x := p.talk.ask(ctx, version, pair, p.stock.base(ctx, pair.From)...)
 		if v := x.judgement.Rejected(); v != nil {
 			p.exhibits.fail(x, fmt.Sprintf("%s: conversion of the samples failed in a version that conversionReviewVersions lists: %s", x.what, v))
 		}

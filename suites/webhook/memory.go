@@ -34,8 +34,8 @@ func (p *prober) memory(ctx context.Context) memory {
 		return *p.remembered
 	}
 	m := memory{}
-	for _, pair := range p.pairs(ctx) {
-		objects := p.all(ctx, pair.From)
+	for _, pair := range p.crossings.pairs(ctx) {
+		objects := p.stock.all(ctx, pair.From)
 		if m = p.memoryOf(ctx, pair, objects); len(m.by) > 0 {
 			break
 		}

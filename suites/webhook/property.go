@@ -128,7 +128,7 @@ func (p *prober) newFound(f finding, pair corpus.Pair, subject *unstructured.Uns
 // why. It returns how many objects were tried.
 func (p *prober) hold(ctx context.Context, what property) int {
 	GinkgoHelper()
-	p.sound(ctx)
+	p.standard.sound(ctx)
 	p.came = 0
 	all, tried := p.against(ctx, what)
 	p.env.Tried(p.came)
@@ -141,7 +141,7 @@ func (p *prober) against(ctx context.Context, what property) ([]found, int) {
 	var all []found
 	tried := 0
 	made := map[string][]*unstructured.Unstructured{} // by version; big ones take long to make
-	for _, pair := range p.pairs(ctx) {
+	for _, pair := range p.crossings.pairs(ctx) {
 		if what.mutual && p.definition.oneWay(pair) {
 			continue
 		}

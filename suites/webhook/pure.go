@@ -33,11 +33,11 @@ type asked struct {
 // pure asks for the same objects again, at once and a second later, and for all of them many times in parallel, of one pair of versions
 // and of all. It asks again for the way back, too: only what was converted has the annotations in which webhooks keep fields.
 func (p *prober) pure(ctx SpecContext) {
-	p.sound(ctx)
+	p.standard.sound(ctx)
 	p.came = 0
 	var forth, back []asked
-	for _, pair := range p.pairs(ctx) {
-		objects := p.all(ctx, pair.From)
+	for _, pair := range p.crossings.pairs(ctx) {
+		objects := p.stock.all(ctx, pair.From)
 		forth = append(forth, asked{pair, objects, p.forth(ctx, pair, objects)})
 		if p.definition.oneWay(pair) {
 			continue
@@ -129,7 +129,7 @@ func wait(ctx context.Context, d time.Duration) {
 
 // atOnce asks for objects that were asked for before many times at the same time, for each in turn.
 func (p *prober) atOnce(ctx context.Context, before ...asked) [][]outcome {
-	version := p.reviewVersion(ctx)
+	version := p.standard.reviewVersion(ctx)
 	requests := make([]exchange, parallel)
 	for n := range requests {
 		pair, objects := before[n%len(before)].pair, before[n%len(before)].objects
@@ -161,6 +161,12 @@ func (p *prober) atOnce(ctx context.Context, before ...asked) [][]outcome {
 	return outcomes
 }
 
+// withObjects returns the body of a request with something else in place of its objects.
+func withObjects(request contract.Request, objects string) []byte {
+	return fmt.Appendf(nil, `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/%s","request":{"uid":%q,"desiredAPIVersion":%q,"objects":%s}}`,
+		request.ReviewVersion, request.UID, request.DesiredAPIVersion, objects)
+}
+
 // spoil returns an object with a number in place of every field, and whether there was one.
 func spoil(object *unstructured.Unstructured) (*unstructured.Unstructured, bool) {
 	spoiled := object.DeepCopy()
@@ -180,10 +186,4 @@ func spoil(object *unstructured.Unstructured) (*unstructured.Unstructured, bool)
 // wrong reports whether what is at a path is against the schema, which is also reported.
 func wrong(schema *corpus.Schema, object map[string]any, path string) bool {
 	return slices.ContainsFunc(schema.Problems(object), func(problem corpus.Problem) bool { return problem.Path == path })
-}
-
-// withObjects returns the body of a request with something else in place of its objects.
-func withObjects(request contract.Request, objects string) []byte {
-	return fmt.Appendf(nil, `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/%s","request":{"uid":%q,"desiredAPIVersion":%q,"objects":%s}}`,
-		request.ReviewVersion, request.UID, request.DesiredAPIVersion, objects)
 }

@@ -9,8 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/fieldpath"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -26,7 +24,7 @@ func request(env *suites.Env, p *prober) {
 					p.exhibits.fail(v1, fmt.Sprintf("expected conversion in ConversionReview v1 or v1beta1 to succeed, got HTTP status %d and %d",
 						v1.response.Status, v1beta1.response.Status))
 				default:
-					p.expect(ctx, v1, "the samples")
+					p.standard.expect(ctx, v1, "the samples")
 				}
 			})
 
@@ -44,7 +42,7 @@ func request(env *suites.Env, p *prober) {
 
 		env.It(requirement.WebhookRequestResponseStub,
 			"asks with and without an empty response beside the request", func(ctx SpecContext) {
-				for _, x := range p.standard(ctx) {
+				for _, x := range p.standard.exchanges(ctx) {
 					if x.judgement.Rejected() == nil {
 						continue
 					}
@@ -84,7 +82,7 @@ func (p *prober) partialObjects(ctx SpecContext) {
 			}
 		}
 	})
-	what := p.converted(p.owned)
+	what := p.converted(p.stock.owned)
 	what.mutual = true
 	p.hold(ctx, what)
 }
@@ -96,26 +94,11 @@ func (p *prober) mayBeCreated(version string, objects []*unstructured.Unstructur
 	return schema == nil || slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool { return len(schema.Problems(o.Object)) == 0 })
 }
 
-// owned returns objects that have one field each.
-func (p *prober) owned(ctx context.Context, version string) []*unstructured.Unstructured {
-	seen := map[string]bool{}
-	var owned []*unstructured.Unstructured
-	for _, object := range p.all(ctx, version) {
-		for _, path := range corpus.Leaves(object) {
-			if place := fieldpath.Generalize(path); !seen[place] {
-				seen[place] = true
-				owned = append(owned, corpus.Only(object, path))
-			}
-		}
-	}
-	return owned
-}
-
 // askBare asks for the first pair without an empty response beside the request.
 func (p *prober) askBare(ctx SpecContext, reviewVersion string) exchange {
-	pair := p.ways(ctx)[0]
-	p.objects(ctx, pair.From)
-	request := p.talk.request(reviewVersion, pair.To, p.base(ctx, pair.From)...)
+	pair := p.routes.ways(ctx)[0]
+	p.standard.needsObjects(ctx, pair.From)
+	request := p.talk.request(reviewVersion, pair.To, p.stock.base(ctx, pair.From)...)
 	return p.sendBare(ctx, fmt.Sprintf("%s in ConversionReview %s", pair, reviewVersion), request)
 }
 
@@ -129,18 +112,18 @@ func (p *prober) sendBare(ctx context.Context, what string, request contract.Req
 // variant asks for changed samples at every pair of versions.
 func (p *prober) variant(ctx SpecContext, what string, change func(*unstructured.Unstructured)) {
 	GinkgoHelper()
-	for _, pair := range p.pairs(ctx) {
+	for _, pair := range p.crossings.pairs(ctx) {
 		if p.definition.oneWay(pair) {
 			continue // API servers send such objects for what clients write, which is at versions that are served
 		}
-		objects := p.base(ctx, pair.From)
+		objects := p.stock.base(ctx, pair.From)
 		for _, object := range objects {
 			change(object)
 		}
-		x := p.talk.ask(ctx, p.reviewVersion(ctx), pair, objects...)
+		x := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, objects...)
 		if crashed(&x) && p.breaksDown(ctx, pair) && p.mayBeCreated(pair.From, objects) {
 			Skip(fmt.Sprintf("cannot be judged while %s fails (%s)", requirement.WebhookFailureAvoided, x.what))
 		}
-		p.expect(ctx, x, what)
+		p.standard.expect(ctx, x, what)
 	}
 }

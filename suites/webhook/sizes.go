@@ -26,9 +26,9 @@ const (
 // annotations is measured, and the length at which they are too large is computed from that and tried.
 func (p *prober) overflows(ctx context.Context) []found {
 	var all []found
-	for _, pair := range p.pairs(ctx) {
+	for _, pair := range p.crossings.pairs(ctx) {
 		schema, measured, over := p.definition.schemaOf(pair.From), map[string]bool{}, 0
-		objects := p.each(ctx, pair.From)
+		objects := p.stock.each(ctx, pair.From)
 		for i, o := range p.forth(ctx, pair, objects) {
 			if o.object == nil || annotated(o.object) <= annotated(objects[i].Object) {
 				continue

@@ -16,7 +16,7 @@ func (p *prober) survivors(ctx context.Context, pair corpus.Pair) map[string]boo
 		return known
 	}
 	schema, surviving := p.definition.schemaOf(pair.From), map[string]bool{}
-	objects := p.each(ctx, pair.From)
+	objects := p.stock.each(ctx, pair.From)
 	for i, t := range p.roundTrip(ctx, pair, objects) {
 		if t.back.object == nil {
 			continue
@@ -63,7 +63,7 @@ func (p *prober) keptElsewhere(ctx context.Context, f found, asked *int) string 
 		return at + " in its place"
 	}
 	place := p.definition.schemaOf(f.pair.From).Place(f.path)
-	for _, other := range p.pairs(ctx) {
+	for _, other := range p.crossings.pairs(ctx) {
 		if other.From != f.pair.From || other.To == f.pair.To || p.definition.oneWay(other) || p.definition.schemaOf(other.To).Has(f.path) || !p.survivors(ctx, other)[place] {
 			continue
 		}

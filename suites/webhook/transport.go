@@ -67,12 +67,12 @@ func (p *prober) tlsVersion(ctx SpecContext) {
 // converts asks for the samples over one version of HTTP.
 func (p *prober) converts(ctx SpecContext, http2 bool) {
 	GinkgoHelper()
-	p.sound(ctx)
+	p.standard.sound(ctx)
 	client, err := p.env.Subject.Client.With(func(e *wire.Endpoint) { e.HTTP2 = http2 })
 	p.env.Require(err, "connecting")
 	defer client.Close()
-	pair := p.ways(ctx)[0]
-	request := p.talk.request(p.reviewVersion(ctx), pair.To, p.base(ctx, pair.From)...)
+	pair := p.routes.ways(ctx)[0]
+	request := p.talk.request(p.standard.reviewVersion(ctx), pair.To, p.stock.base(ctx, pair.From)...)
 	body, err := request.Body()
 	p.env.Require(err, "building a request")
 	x := exchange{what: pair.String(), to: pair.To, request: request, body: body, client: client}

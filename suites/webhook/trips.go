@@ -22,11 +22,11 @@ type trip struct {
 
 // roundTrip takes objects to the second version of a pair and back. Those of each are taken once for all specs.
 func (p *prober) roundTrip(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []trip {
-	if !p.areKnown(pair.From, objects) {
+	if !p.stock.areKnown(pair.From, objects) {
 		return p.travel(ctx, pair, objects)
 	}
 	if p.trips[pair] == nil {
-		each := p.each(ctx, pair.From)
+		each := p.stock.each(ctx, pair.From)
 		trips := p.travel(ctx, pair, each)
 		if ctx.Err() != nil {
 			return trips[:len(objects)]
@@ -39,7 +39,7 @@ func (p *prober) roundTrip(ctx context.Context, pair corpus.Pair, objects []*uns
 
 // forth takes objects to the second version of a pair, which those of each have been taken to for roundTrip.
 func (p *prober) forth(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
-	if !p.areKnown(pair.From, objects) {
+	if !p.stock.areKnown(pair.From, objects) {
 		return p.talk.convert(ctx, pair, objects)
 	}
 	outcomes := make([]outcome, len(objects))
@@ -84,7 +84,7 @@ func (p *prober) keptOf(objects func(ctx context.Context, version string) []*uns
 	return property{objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		way := there(pair)
 		trips := p.roundTrip(ctx, pair, objects)
-		if len(objects) > 1 && !p.areKnown(pair.From, objects) { // an object alone is one that is made smaller
+		if len(objects) > 1 && !p.stock.areKnown(pair.From, objects) { // an object alone is one that is made smaller
 			p.cover(ctx, pair, objects, trips)
 		}
 		var findings []finding
@@ -182,8 +182,8 @@ func (p *prober) usual(ctx context.Context) map[string]bool {
 	}
 	losing := map[string]bool{}
 	defer func(came int) { p.came = came }(p.came) // of the spec that asks
-	what := p.kept(p.each)
-	for _, pair := range p.pairs(ctx) {
+	what := p.kept(p.stock.each)
+	for _, pair := range p.crossings.pairs(ctx) {
 		for _, f := range what.check(ctx, pair, what.objects(ctx, pair.From)) {
 			losing[f.place()] = true
 		}
@@ -210,7 +210,7 @@ func (p *prober) breaksDown(ctx context.Context, pair corpus.Pair) bool {
 func (p *prober) specially(ctx context.Context, style corpus.Style, blames func(corpus.Loss) bool) property {
 	usual := p.usual(ctx)
 	what := p.keptOf(func(ctx context.Context, version string) []*unstructured.Unstructured {
-		return p.styled(ctx, version, style, stylish)
+		return p.stock.styled(ctx, version, style, stylish)
 	}, usual, blames)
 	check := what.check
 	what.check = func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
@@ -227,10 +227,10 @@ func (p *prober) specially(ctx context.Context, style corpus.Style, blames func(
 // path is the property of objects that the way by a third version makes no difference. Those that lose something there are not
 // its concern.
 func (p *prober) path() property {
-	return property{mutual: true, objects: p.all, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{mutual: true, objects: p.stock.all, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		var findings []finding
 		for _, by := range p.env.Subject.Corpus.Mutual() {
-			if by != pair.From && by != pair.To && p.isOpen(ctx, corpus.Pair{From: pair.From, To: by}) && p.isOpen(ctx, corpus.Pair{From: by, To: pair.To}) {
+			if by != pair.From && by != pair.To && p.routes.isOpen(ctx, corpus.Pair{From: pair.From, To: by}) && p.routes.isOpen(ctx, corpus.Pair{From: by, To: pair.To}) {
 				findings = append(findings, p.detour(ctx, pair, by, objects)...)
 			}
 		}
@@ -282,7 +282,7 @@ func apart(schema *corpus.Schema, a, b map[string]any) []corpus.Loss {
 // on every way. API servers of today never ask for that.
 func (p *prober) identity(ctx context.Context) property {
 	usual := p.usual(ctx)
-	return property{mutual: true, objects: p.all, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{mutual: true, objects: p.stock.all, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		same := corpus.Pair{From: pair.From, To: pair.From}
 		var findings []finding
 		for i, o := range p.talk.convert(ctx, same, objects) {
@@ -327,7 +327,7 @@ type life struct {
 // growth is the property of objects to stay as big as they are on the way there and back, again and again. That the webhook refuses
 // one is for other specs to report; the rounds before count.
 func (p *prober) growth() property {
-	return property{mutual: true, objects: p.some, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{mutual: true, objects: p.stock.some, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		lives := make([]life, len(objects))
 		for i, object := range objects {
 			lives[i].current = object

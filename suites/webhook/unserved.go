@@ -11,73 +11,85 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
 
+// crossings are the pairs of versions between which specs convert objects: the routes but for versions that the webhook closes.
+type crossings struct {
+	env        *suites.Env
+	definition *definition
+	talk       *conversation
+	routes     *routes
+	stock      *stock
+
+	closed *[]found // the versions that are closed to every object, nil before they are known
+}
+
 // pairs returns the pairs of versions to ask for: those of ways, but not from unserved versions that there are no objects of, or
 // that the webhook does not convert, see unconverted. What else the webhook does is judged all the same.
-func (p *prober) pairs(ctx context.Context) []corpus.Pair {
-	return slices.DeleteFunc(slices.Clone(p.ways(ctx)), func(pair corpus.Pair) bool {
-		return p.definition.oneWay(pair) && (len(p.base(ctx, pair.From)) == 0 || p.isClosed(ctx, pair.From))
+func (c *crossings) pairs(ctx context.Context) []corpus.Pair {
+	return slices.DeleteFunc(slices.Clone(c.routes.ways(ctx)), func(pair corpus.Pair) bool {
+		return c.definition.oneWay(pair) && (len(c.stock.base(ctx, pair.From)) == 0 || c.isClosed(ctx, pair.From))
 	})
 }
 
 // open skips the spec if there is nothing that the webhook converts.
-func (p *prober) open(ctx context.Context) {
+func (c *crossings) open(ctx context.Context) {
 	GinkgoHelper()
-	if len(p.pairs(ctx)) == 0 {
+	if len(c.pairs(ctx)) == 0 {
 		Skip(fmt.Sprintf("cannot be judged while %s fails: objects are only converted from %s, and the webhook converts none",
-			requirement.WebhookFailureAvoided, strings.Join(p.env.Subject.Corpus.Unserved, ", ")))
+			requirement.WebhookFailureAvoided, strings.Join(c.env.Subject.Corpus.Unserved, ", ")))
 	}
 }
 
 // isClosed reports whether a version is unserved, and the webhook converts no object of it.
-func (p *prober) isClosed(ctx context.Context, version string) bool {
-	return slices.ContainsFunc(p.unconverted(ctx), func(f found) bool { return f.pair.From == version })
+func (c *crossings) isClosed(ctx context.Context, version string) bool {
+	return slices.ContainsFunc(c.unconverted(ctx), func(f found) bool { return f.pair.From == version })
 }
 
 // unconverted returns an object of each unserved version of which the webhook converts none to any version.
-func (p *prober) unconverted(ctx context.Context) []found {
-	if p.closed != nil {
-		return *p.closed
+func (c *crossings) unconverted(ctx context.Context) []found {
+	if c.closed != nil {
+		return *c.closed
 	}
 	closed := []found{}
-	for _, version := range p.env.Subject.Corpus.Unserved {
-		if f, isClosed := p.unconvertedAt(ctx, version); isClosed {
+	for _, version := range c.env.Subject.Corpus.Unserved {
+		if f, isClosed := c.unconvertedAt(ctx, version); isClosed {
 			closed = append(closed, f)
 		}
 	}
 	if ctx.Err() == nil {
-		p.closed = &closed
+		c.closed = &closed
 	}
 	return closed
 }
 
-func (p *prober) unconvertedAt(ctx context.Context, version string) (found, bool) {
-	if f, is := p.refusedFrom(ctx, version); is {
-		return found{finding: p.closedTo(f.pair, f.x), pair: f.pair, subject: f.subject}, true
+func (c *crossings) unconvertedAt(ctx context.Context, version string) (found, bool) {
+	if f, is := c.routes.refusedFrom(ctx, version); is {
+		return found{finding: c.closedTo(f.pair, f.x), pair: f.pair, subject: f.subject}, true
 	}
-	objects := p.base(ctx, version)
+	objects := c.stock.base(ctx, version)
 	var all []found
-	for _, pair := range p.ways(ctx) {
+	for _, pair := range c.routes.ways(ctx) {
 		if pair.From != version {
 			continue
 		}
-		for i, o := range p.talk.answers(ctx, pair, objects) {
+		for i, o := range c.talk.answers(ctx, pair, objects) {
 			if o.raw != nil || !(refusal{x: o.x}).failed() {
 				return found{}, false
 			}
-			all = append(all, found{finding: p.closedTo(pair, o.x), pair: pair, subject: objects[i]})
+			all = append(all, found{finding: c.closedTo(pair, o.x), pair: pair, subject: objects[i]})
 		}
 	}
 	if len(all) == 0 {
 		return found{}, false
 	}
 	first := all[0]
-	if p.definition.generates() && len(p.env.Subject.Corpus.Objects(version)) == 0 {
-		if least := p.pool(ctx, version).generator.Minimal(); least != nil {
-			if o := p.talk.answers(ctx, first.pair, []*unstructured.Unstructured{least})[0]; o.raw == nil {
-				first = found{finding: p.closedTo(first.pair, o.x), pair: first.pair, subject: least}
+	if c.definition.generates() && len(c.env.Subject.Corpus.Objects(version)) == 0 {
+		if least := c.stock.pool(ctx, version).generator.Minimal(); least != nil {
+			if o := c.talk.answers(ctx, first.pair, []*unstructured.Unstructured{least})[0]; o.raw == nil {
+				first = found{finding: c.closedTo(first.pair, o.x), pair: first.pair, subject: least}
 			}
 		}
 	}
@@ -86,14 +98,14 @@ func (p *prober) unconvertedAt(ctx context.Context, version string) (found, bool
 
 // closedTo is that an object of an unserved version is not converted, nor is any other. Only the status of the definition shows
 // whether any are stored; if it does not, a webhook that says that it does not know the version is put up with.
-func (p *prober) closedTo(pair corpus.Pair, x exchange) finding {
+func (c *crossings) closedTo(pair corpus.Pair, x exchange) finding {
 	part, stored := none, "objects are stored at it, by status.storedVersions"
 	v := x.judgement.Rejected()
 	words := v.Actual
 	if x.response.Status >= 400 {
 		words += string(x.response.Body)
 	}
-	if !p.env.Subject.Corpus.Definition.Stores(pair.From) {
+	if !c.env.Subject.Corpus.Definition.Stores(pair.From) {
 		stored = "whether objects are stored at it is not in the file; if there are none, remove the version from the definition"
 		if !crashed(&x) || x.response.Err == nil && strings.Contains(words, pair.From) {
 			part = requirement.PartUnservedVersion
@@ -111,9 +123,9 @@ func (p *prober) convertedOrClosed() property {
 		findings := check(ctx, pair, objects)
 		for i, f := range findings {
 			switch {
-			case p.isClosed(ctx, pair.From):
-				findings[i] = p.closedTo(pair, f.x)
-			case p.isRefused(ctx, pair):
+			case p.crossings.isClosed(ctx, pair.From):
+				findings[i] = p.crossings.closedTo(pair, f.x)
+			case p.routes.isRefused(ctx, pair):
 				findings[i] = refusedAltogether(pair, f.x)
 			}
 			findings[i].object = f.object

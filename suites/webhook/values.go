@@ -23,16 +23,16 @@ const stylish = 30
 // comesBack is about everything that objects have. Those with something large in them, and with much that a webhook keeps in annotations, are
 // tried once, here, since each specs' requests would take long.
 func (p *prober) comesBack(ctx SpecContext) {
-	p.sound(ctx)
+	p.standard.sound(ctx)
 	p.came = 0
-	what := p.kept(p.each)
+	what := p.kept(p.stock.each)
 	all, _ := p.against(ctx, what)
 	made := map[string]*unstructured.Unstructured{} // by version; large ones take long to make
-	for _, pair := range p.pairs(ctx) {
+	for _, pair := range p.crossings.pairs(ctx) {
 		if p.budget.spent() {
 			break
 		}
-		objects := slices.Concat(p.singles(ctx, pair.From, corpus.Large), p.laden(ctx, pair, made))
+		objects := slices.Concat(p.stock.singles(ctx, pair.From, corpus.Large), p.laden(ctx, pair, made))
 		for _, f := range what.check(ctx, pair, objects) {
 			if !slices.ContainsFunc(all, func(known found) bool { return known.place() == f.place() }) {
 				all = append(all, p.newFound(f, pair, objects[f.object]))
@@ -49,13 +49,13 @@ func (p *prober) laden(ctx context.Context, pair corpus.Pair, made map[string]*u
 	if !p.definition.generates() {
 		return nil
 	}
-	objects := p.each(ctx, pair.From)
+	objects := p.stock.each(ctx, pair.From)
 	for i, o := range p.forth(ctx, pair, objects) {
 		if o.object == nil || annotated(o.object) <= annotated(objects[i].Object) {
 			continue
 		}
 		if _, known := made[pair.From]; !known {
-			one := p.pool(ctx, pair.From)
+			one := p.stock.pool(ctx, pair.From)
 			generated := p.env.Spending(suites.SpentGenerating)
 			made[pair.From] = one.generator.Laden()
 			generated()
@@ -145,7 +145,7 @@ func (p *prober) tried(n int, what string) {
 func (p *prober) nulls(ctx SpecContext) {
 	p.definition.needsGenerated("which fields may be null")
 	what := p.converted(func(ctx context.Context, version string) []*unstructured.Unstructured {
-		return slices.DeleteFunc(p.styled(ctx, version, corpus.Nulls, stylish), func(object *unstructured.Unstructured) bool { return !hasNull(object.Object) })
+		return slices.DeleteFunc(p.stock.styled(ctx, version, corpus.Nulls, stylish), func(object *unstructured.Unstructured) bool { return !hasNull(object.Object) })
 	})
 	check := what.check
 	what.check = func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
@@ -212,7 +212,7 @@ func dropNulls(value any) any {
 func (p *prober) huge(ctx SpecContext) {
 	p.definition.needsGenerated("how objects can be made big")
 	what := p.converted(func(ctx context.Context, version string) []*unstructured.Unstructured {
-		return p.styled(ctx, version, corpus.Huge, 1)
+		return p.stock.styled(ctx, version, corpus.Huge, 1)
 	})
 	what.large = true
 	check := what.check
@@ -235,7 +235,7 @@ func (p *prober) huge(ctx SpecContext) {
 		}
 		return findings
 	}
-	p.sound(ctx)
+	p.standard.sound(ctx)
 	p.came = 0
 	all, tried := p.against(ctx, what)
 	all = append(all, p.overflows(ctx)...)
@@ -263,13 +263,13 @@ func (p *prober) forItsSize(ctx context.Context, pair corpus.Pair, object *unstr
 // additions looks at whole objects, and at the partial ones of server-side apply unless whole ones show enough.
 func (p *prober) additions(ctx SpecContext) {
 	p.definition.needsSchemas("which values are defaults")
-	p.sound(ctx)
+	p.standard.sound(ctx)
 	p.independently(ctx)
 	p.came = 0
-	what := p.added(p.each, true)
+	what := p.added(p.stock.each, true)
 	all, _ := p.against(ctx, what)
 	if len(all) == 0 || !p.fails(all) && !p.budget.spent() {
-		partial := p.added(p.owned, false)
+		partial := p.added(p.stock.owned, false)
 		if more, _ := p.against(ctx, partial); len(all) == 0 || p.fails(more) {
 			what, all = partial, more
 		}
@@ -368,7 +368,7 @@ func (p *prober) converted(objects func(ctx context.Context, version string) []*
 		}
 		for i, o := range outcomes {
 			p.came++
-			if o.raw == nil && (!crashed(&o.x) || p.isClosed(ctx, pair.From) || !p.usual(ctx)[finding{trip: there(pair)}.place()]) {
+			if o.raw == nil && (!crashed(&o.x) || p.crossings.isClosed(ctx, pair.From) || !p.usual(ctx)[finding{trip: there(pair)}.place()]) {
 				findings = append(findings, finding{i, pair.String(), "", fmt.Sprintf("conversion failed: %s", o.x.judgement.Rejected()), none, o.x, effect{sort: refused}})
 			}
 		}
@@ -396,7 +396,7 @@ func hasNull(value any) bool {
 // What is against the limits of a field can be read all the same, and so can null.
 func (p *prober) valid(sorts ...corpus.ProblemSort) property {
 	large := func(ctx context.Context, version string) []*unstructured.Unstructured {
-		return slices.Concat(p.each(ctx, version), p.singles(ctx, version, corpus.Integers))
+		return slices.Concat(p.stock.each(ctx, version), p.stock.singles(ctx, version, corpus.Integers))
 	}
 	return property{objects: large, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		schema := p.definition.schemaOf(pair.To)

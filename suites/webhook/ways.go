@@ -13,41 +13,52 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
 
+// routes knows between which versions the webhook converts anything at all.
+type routes struct {
+	env        *suites.Env
+	definition *definition
+	connection *connection
+	talk       *conversation
+
+	refusals *[]found // the pairs on which every object is refused, nil before they are known
+}
+
 // ways returns the pairs of versions that are left if the webhook refuses to convert between others, see refusedWays: that a webhook does
 // not know one version says nothing about the others. If it refuses all, they are all returned, and specs say why nothing can be judged.
-func (p *prober) ways(ctx context.Context) []corpus.Pair {
-	all := p.env.Subject.Corpus.Pairs()
+func (r *routes) ways(ctx context.Context) []corpus.Pair {
+	all := r.env.Subject.Corpus.Pairs()
 	open := slices.DeleteFunc(slices.Clone(all), func(pair corpus.Pair) bool {
-		return p.isRefused(ctx, pair) || !p.definition.oneWay(pair) && p.isRefused(ctx, reverse(pair)) // there is no way back
+		return r.isRefused(ctx, pair) || !r.definition.oneWay(pair) && r.isRefused(ctx, reverse(pair)) // there is no way back
 	})
-	if !slices.ContainsFunc(open, func(pair corpus.Pair) bool { return !p.definition.oneWay(pair) }) {
+	if !slices.ContainsFunc(open, func(pair corpus.Pair) bool { return !r.definition.oneWay(pair) }) {
 		return all
 	}
 	return open
 }
 
 // isOpen reports whether ways has a pair.
-func (p *prober) isOpen(ctx context.Context, pair corpus.Pair) bool {
-	return slices.Contains(p.ways(ctx), pair)
+func (r *routes) isOpen(ctx context.Context, pair corpus.Pair) bool {
+	return slices.Contains(r.ways(ctx), pair)
 }
 
 // isRefused reports whether the webhook refuses every object on the way of a pair.
-func (p *prober) isRefused(ctx context.Context, pair corpus.Pair) bool {
-	return slices.ContainsFunc(p.refusedWays(ctx), func(f found) bool { return f.pair == pair })
+func (r *routes) isRefused(ctx context.Context, pair corpus.Pair) bool {
+	return slices.ContainsFunc(r.refusedWays(ctx), func(f found) bool { return f.pair == pair })
 }
 
 // needsThree skips a spec that takes a third version unless the webhook converts between three.
-func (p *prober) needsThree(ctx context.Context, why string) {
+func (r *routes) needsThree(ctx context.Context, why string) {
 	GinkgoHelper()
-	if n := len(p.env.Subject.Corpus.Mutual()); n < 3 {
-		p.env.Inapplicable(fmt.Sprintf("%s; there are %d", why, n))
+	if n := len(r.env.Subject.Corpus.Mutual()); n < 3 {
+		r.env.Inapplicable(fmt.Sprintf("%s; there are %d", why, n))
 	}
 	known := map[string]bool{}
-	for _, pair := range p.ways(ctx) {
-		if !p.definition.oneWay(pair) {
+	for _, pair := range r.ways(ctx) {
+		if !r.definition.oneWay(pair) {
 			known[pair.From] = true
 		}
 	}
@@ -58,33 +69,33 @@ func (p *prober) needsThree(ctx context.Context, why string) {
 
 // refusedWays returns an object for each pair of versions between which the webhook converts nothing. It is found out once, by a few
 // objects, before it is learned which values the webhook takes: it takes none.
-func (p *prober) refusedWays(ctx context.Context) []found {
-	if p.shut != nil {
-		return *p.shut
+func (r *routes) refusedWays(ctx context.Context) []found {
+	if r.refusals != nil {
+		return *r.refusals
 	}
 	refused := []found{}
-	for _, pair := range p.env.Subject.Corpus.Pairs() {
-		if p.definition.oneWay(pair) {
+	for _, pair := range r.env.Subject.Corpus.Pairs() {
+		if r.definition.oneWay(pair) {
 			continue // see unconverted
 		}
-		if f, is := p.refusedWay(ctx, pair); is {
+		if f, is := r.refusedWay(ctx, pair); is {
 			refused = append(refused, f)
 		}
 	}
 	if ctx.Err() == nil {
-		p.shut = &refused
+		r.refusals = &refused
 	}
 	return refused
 }
 
 // refusedFrom returns an object of a version from which the webhook refuses every object on each way.
-func (p *prober) refusedFrom(ctx context.Context, version string) (found, bool) {
+func (r *routes) refusedFrom(ctx context.Context, version string) (found, bool) {
 	var first *found
-	for _, pair := range p.ways(ctx) {
+	for _, pair := range r.ways(ctx) {
 		if pair.From != version {
 			continue
 		}
-		f, is := p.refusedWay(ctx, pair)
+		f, is := r.refusedWay(ctx, pair)
 		if !is {
 			return found{}, false
 		}
@@ -98,17 +109,17 @@ func (p *prober) refusedFrom(ctx context.Context, version string) (found, bool) 
 
 // refusedWay asks for a few objects, and for the smallest one. The webhook refuses the way if it says the same of all, names no field in it,
 // and says it of an object without any fields, too: then it is not about values.
-func (p *prober) refusedWay(ctx context.Context, pair corpus.Pair) (found, bool) {
-	objects := p.scouts(pair.From)
+func (r *routes) refusedWay(ctx context.Context, pair corpus.Pair) (found, bool) {
+	objects := r.scouts(pair.From)
 	if len(objects) == 0 {
 		return found{}, false
 	}
 	least := objects[len(objects)-1]
 	objects = append(objects, bare(least))
 	words := ""
-	outcomes := p.talk.answers(ctx, pair, objects)
+	outcomes := r.talk.answers(ctx, pair, objects)
 	for i, o := range outcomes {
-		if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() || p.connection.silent != nil {
+		if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() || r.connection.silent != nil {
 			return found{}, false
 		}
 		said := strings.ReplaceAll(o.x.judgement.Rejected().Actual, objects[i].GetName(), "")
@@ -124,14 +135,14 @@ func (p *prober) refusedWay(ctx context.Context, pair corpus.Pair) (found, bool)
 
 // scouts are a few objects of a version, made without anything that was learned of the webhook: samples, or else the first generated ones.
 // The last is the smallest.
-func (p *prober) scouts(version string) []*unstructured.Unstructured {
-	c := p.env.Subject.Corpus
+func (r *routes) scouts(version string) []*unstructured.Unstructured {
+	c := r.env.Subject.Corpus
 	objects := c.Objects(version)
 	objects = objects[:min(len(objects), few)]
-	if !p.definition.generates() {
+	if !r.definition.generates() {
 		return objects
 	}
-	generator := c.Definition.Generator(version, p.env.Seed(), nil)
+	generator := c.Definition.Generator(version, r.env.Seed(), nil)
 	if len(objects) == 0 {
 		objects = generator.Objects(corpus.Plain, few)
 	}

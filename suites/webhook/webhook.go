@@ -26,14 +26,9 @@ func register(env *suites.Env, tick time.Duration) {
 	p := &prober{
 		env:          env,
 		tick:         tick,
-		pools:        map[string]*pool{},
-		unwanted:     map[string][]refusal{},
 		trips:        map[corpus.Pair][]trip{},
 		surviving:    map[corpus.Pair]map[string]bool{},
 		declarations: map[string]bool{},
-		everything:   map[string][]*unstructured.Unstructured{},
-		mixed:        map[string]int{},
-		special:      map[string]map[corpus.Style][]*unstructured.Unstructured{},
 		coverage:     map[corpus.Pair]*corpus.Coverage{},
 		results:      map[corpus.Pair]reports.Coverage{},
 		stale:        map[string]*earlier{},
@@ -44,6 +39,18 @@ func register(env *suites.Env, tick time.Duration) {
 	p.exhibits = &exhibits{env: env}
 	p.connection = &connection{env: env, exhibits: p.exhibits}
 	p.talk = &conversation{env: env, exhibits: p.exhibits, connection: p.connection, written: map[*unstructured.Unstructured]json.RawMessage{}}
+	p.routes = &routes{env: env, definition: p.definition, connection: p.connection, talk: p.talk}
+	p.stock = &stock{
+		env: env, definition: p.definition, budget: p.budget, exhibits: p.exhibits, connection: p.connection, talk: p.talk,
+		routes: p.routes, pools: map[string]*pool{}, unwanted: map[string][]refusal{},
+		everything: map[string][]*unstructured.Unstructured{}, mixed: map[string]int{},
+		special: map[string]map[corpus.Style][]*unstructured.Unstructured{},
+	}
+	p.crossings = &crossings{env: env, definition: p.definition, talk: p.talk, routes: p.routes, stock: p.stock}
+	p.standard = &standards{
+		env: env, exhibits: p.exhibits, connection: p.connection, talk: p.talk, routes: p.routes, stock: p.stock,
+		crossings: p.crossings,
+	}
 
 	BeforeEach(p.budget.inBudget)
 	transport(env, p)
