@@ -59,7 +59,7 @@ func (p *prober) refusedAlone(ctx context.Context, pair corpus.Pair) []*unstruct
 		add(r.object, r.x)
 	}
 	objects := p.stock.each(ctx, pair.From)
-	for i, o := range p.forth(ctx, pair, objects) {
+	for i, o := range p.journeys.forth(ctx, pair, objects) {
 		if o.raw == nil {
 			add(objects[i], o.x)
 		}

@@ -276,9 +276,9 @@ func (p *prober) confused(ctx context.Context) requirement.ID {
 func (p *prober) ownVersion(ctx SpecContext) {
 	what := p.identity(ctx)
 	p.standard.sound(ctx)
-	p.came = 0
+	p.effort.came = 0
 	all, _ := p.against(ctx, what)
-	p.env.Tried(p.came)
+	p.env.Tried(p.effort.came)
 	p.report(ctx, what, all)
 	found, by := p.among(ctx)
 	if by != "" && !found && len(all) == 0 {

@@ -91,7 +91,7 @@ func (q *inquiry) breakdowns(ctx context.Context, places []found) {
 		}
 		from, others := f.subject.GroupVersionKind().Version, places[:i:i]
 		if f.again == nil {
-			others = append(others, q.p.failures(ctx)...)
+			others = append(others, q.p.failures.all(ctx)...)
 		}
 		for _, known := range others {
 			if known.effect.sort != refused || !crashed(&known.x) || known.pair.To != f.x.to || known.pair.From == from || known.pair == f.pair {
@@ -140,7 +140,7 @@ func (q *inquiry) into(ctx context.Context, f found) string {
 		}
 	}
 	var trials []trial
-	for i, t := range q.p.roundTrip(ctx, f.pair, variants) {
+	for i, t := range q.p.journeys.roundTrip(ctx, f.pair, variants) {
 		if t.back.object == nil {
 			return ""
 		}
@@ -313,7 +313,7 @@ func (q *inquiry) homes(ctx context.Context, places []found) {
 		case f.pair.From == stored:
 			places[i].home = q.p.definition.schemaOf(stored).Pattern(f.path)
 		case q.p.routes.isOpen(ctx, way):
-			if at := q.p.shown(ctx, way, f.subject, f.effect.at); len(at) > 0 {
+			if at := q.p.survivors.shown(ctx, way, f.subject, f.effect.at); len(at) > 0 {
 				places[i].home = q.p.definition.schemaOf(stored).Pattern(fieldpath.Around(at...))
 			}
 		}

@@ -72,7 +72,7 @@ func conversion(env *suites.Env, p *prober) {
 func (p *prober) someCame(ctx context.Context) {
 	GinkgoHelper()
 	switch {
-	case p.came > 0:
+	case p.effort.came > 0:
 	case !slices.ContainsFunc(p.crossings.pairs(ctx), func(pair corpus.Pair) bool { return !p.definition.oneWay(pair) }):
 		p.env.Inapplicable("objects are only converted from " + strings.Join(p.env.Subject.Corpus.Unserved, ", ") + ", which is not served, and never back")
 	default:

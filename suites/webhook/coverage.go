@@ -9,29 +9,41 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/reports"
 )
 
+// coverage counts which fields have been tried on the way of each pair, and what came of them.
+type coverage struct {
+	env        *suites.Env
+	definition *definition
+	stock      *stock
+	crossings  *crossings
+
+	of       map[corpus.Pair]*corpus.Coverage // what was tried
+	reported map[corpus.Pair]reports.Coverage // the same as it was reported last
+}
+
 // cover counts the objects that made the way to the second version of a pair and back, and reports what has been tried so far.
-func (p *prober) cover(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, trips []trip) {
-	schema := p.definition.schemaOf(pair.From)
-	if schema == nil || p.env.Subject.Tried == nil || !p.definition.generates() {
+func (c *coverage) cover(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, trips []trip) {
+	schema := c.definition.schemaOf(pair.From)
+	if schema == nil || c.env.Subject.Tried == nil || !c.definition.generates() {
 		return
 	}
-	if p.coverage[pair] == nil {
-		p.coverage[pair] = corpus.NewCoverage(schema)
+	if c.of[pair] == nil {
+		c.of[pair] = corpus.NewCoverage(schema)
 	}
 	for i, t := range trips {
-		if t.back.object != nil || p.definition.oneWay(pair) && t.there.object != nil {
-			p.coverage[pair].Add(objects[i])
+		if t.back.object != nil || c.definition.oneWay(pair) && t.there.object != nil {
+			c.of[pair].Add(objects[i])
 		}
 	}
-	p.reportTried(ctx, pair)
+	c.report(ctx, pair)
 }
 
 // meet counts the kinds of values of objects that were converted, and of which it does not matter what they are then.
-func (p *prober) meet(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, outcomes []outcome) {
-	counted := p.coverage[pair]
+func (c *coverage) meet(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, outcomes []outcome) {
+	counted := c.of[pair]
 	if counted == nil {
 		return // nothing has come back
 	}
@@ -40,19 +52,19 @@ func (p *prober) meet(ctx context.Context, pair corpus.Pair, objects []*unstruct
 			counted.Meet(objects[i])
 		}
 	}
-	p.reportTried(ctx, pair)
+	c.report(ctx, pair)
 }
 
-// reportTried reports what has been tried so far, after more was tried at a pair of versions.
-func (p *prober) reportTried(ctx context.Context, pair corpus.Pair) {
-	report := p.env.Subject.Tried
+// report reports what has been tried so far, after more was tried at a pair of versions.
+func (c *coverage) report(ctx context.Context, pair corpus.Pair) {
+	report := c.env.Subject.Tried
 	var all []reports.Coverage
 	var gaps []string
-	for _, version := range p.env.Subject.Corpus.Versions {
-		if p.stock.pools[version] == nil || p.crossings.isClosed(ctx, version) {
+	for _, version := range c.env.Subject.Corpus.Versions {
+		if c.stock.pools[version] == nil || c.crossings.isClosed(ctx, version) {
 			continue
 		}
-		one := p.stock.pool(ctx, version)
+		one := c.stock.pool(ctx, version)
 		found := one.generator.Gaps()
 		var whole []corpus.Gap // of objects, which may be why a field has no values
 		for _, cause := range slices.Sorted(maps.Keys(one.dropped)) {
@@ -67,12 +79,12 @@ func (p *prober) reportTried(ctx context.Context, pair corpus.Pair) {
 			gaps, whole = append(gaps, gap), append(whole, corpus.Gap{Reason: "it may be " + gap})
 		}
 		if pair.From == version {
-			of := p.coverage[pair].Result(slices.Concat(found, whole)) //nolint:contextcheck // rules are evaluated without waiting for anything
+			of := c.of[pair].Result(slices.Concat(found, whole)) //nolint:contextcheck // rules are evaluated without waiting for anything
 			of.From, of.To = pair.From, pair.To
-			p.results[pair] = of
+			c.reported[pair] = of
 		}
-		for _, other := range p.env.Subject.Corpus.Pairs() {
-			if of, counted := p.results[other]; counted && other.From == version {
+		for _, other := range c.env.Subject.Corpus.Pairs() {
+			if of, counted := c.reported[other]; counted && other.From == version {
 				all = append(all, of)
 			}
 		}

@@ -55,7 +55,7 @@ func (p *prober) manyConverted(ctx context.Context, pair corpus.Pair, number int
 	bytes := 0
 	all := p.stock.each(ctx, pair.From)
 	written := p.talk.json(all)
-	for i, o := range p.forth(ctx, pair, all) {
+	for i, o := range p.journeys.forth(ctx, pair, all) {
 		if n := len(written[i]); o.object != nil && len(objects) < number && (bytes+n)*number <= mostCrowded*(len(objects)+1) {
 			objects, converted, bytes = append(objects, all[i]), append(converted, o.object), bytes+n
 		}

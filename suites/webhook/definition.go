@@ -16,31 +16,18 @@ type definition struct {
 	env *suites.Env
 }
 
+// isStored reports whether a version is the one at which the definition stores objects.
+func (df *definition) isStored(version string) bool {
+	d := df.env.Subject.Corpus.Definition
+	return d != nil && kube.StorageVersion(d.CRD) == version
+}
+
 // hasStatus reports whether status is a subresource of a version.
 func (df *definition) hasStatus(version string) bool {
 	d := df.env.Subject.Corpus.Definition
 	return d != nil && slices.ContainsFunc(d.CRD.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
 		return v.Name == version && v.Subresources != nil && v.Subresources.Status != nil
 	})
-}
-
-// schemaOf returns the schema of a version, nil where it is not known.
-func (df *definition) schemaOf(version string) *corpus.Schema {
-	if d := df.env.Subject.Corpus.Definition; d != nil {
-		return d.Schema(version)
-	}
-	return nil
-}
-
-// generates reports whether objects are generated from the schemas.
-func (df *definition) generates() bool {
-	return df.env.Subject.Corpus.Definition != nil && df.env.Subject.Objects >= 0
-}
-
-// isStored reports whether a version is the one at which the definition stores objects.
-func (df *definition) isStored(version string) bool {
-	d := df.env.Subject.Corpus.Definition
-	return d != nil && kube.StorageVersion(d.CRD) == version
 }
 
 // oneWay reports whether API servers convert from the first version of a pair and not to it.
@@ -66,4 +53,17 @@ func (df *definition) needsGenerated(what string) {
 	if df.env.Subject.Objects < 0 {
 		Skip("it needs generated objects, and none are requested")
 	}
+}
+
+// schemaOf returns the schema of a version, nil where it is not known.
+func (df *definition) schemaOf(version string) *corpus.Schema {
+	if d := df.env.Subject.Corpus.Definition; d != nil {
+		return d.Schema(version)
+	}
+	return nil
+}
+
+// generates reports whether objects are generated from the schemas.
+func (df *definition) generates() bool {
+	return df.env.Subject.Corpus.Definition != nil && df.env.Subject.Objects >= 0
 }

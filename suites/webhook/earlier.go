@@ -157,37 +157,37 @@ func (p *prober) earlierKept(ctx SpecContext) {
 		var findings []finding
 		add := func(i int, way string, l corpus.Loss, x exchange) {
 			one := p.earlier(ctx, pair.From).stale[content(of[i])]
-			message := fmt.Sprintf("%s%s (%s)", l, p.lacks(pair, l), one)
-			f := finding{places[i], way, p.definition.schemaOf(pair.From).Place(l.Path), message, partOf(l), x, p.effectBy(pair, l)}
+			message := fmt.Sprintf("%s%s (%s)", l, p.losses.lacks(pair, l), one)
+			f := finding{places[i], way, p.definition.schemaOf(pair.From).Place(l.Path), message, partOf(l), x, p.losses.effectBy(pair, l)}
 			if !usual[f.place()] {
 				findings = append(findings, f)
 			}
 		}
-		forth := p.forthOnly(pair, of, true)
-		for i, t := range p.travel(ctx, pair, of) {
+		forth := p.losses.forthOnly(pair, of, true)
+		for i, t := range p.journeys.travel(ctx, pair, of) {
 			switch {
 			case t.there.object == nil:
 			case p.definition.oneWay(pair):
-				p.came++
+				p.effort.came++
 				for _, l := range forth(ctx, i, t) {
 					add(i, pair.String(), l, t.there.x)
 				}
 			case t.back.object == nil:
-				p.came++
+				p.effort.came++
 				if f := p.stuck(ctx, pair, of[i], t); f != nil {
 					f.object = places[i]
 					findings = append(findings, *f)
 				}
 			default:
-				p.came++
-				for _, l := range p.lost(pair, of[i].Object, t.back.object) {
+				p.effort.came++
+				for _, l := range p.losses.lost(pair, of[i].Object, t.back.object) {
 					add(i, there(pair), l, t.back.x)
 				}
 			}
 		}
 		return findings
 	}})
-	if p.came == 0 {
+	if p.effort.came == 0 {
 		Skip(fmt.Sprintf("cannot be judged while %s fails for every object", requirement.WebhookFailureEarlierSchemas))
 	}
 }
@@ -209,7 +209,7 @@ func (p *prober) known(ctx context.Context, pair corpus.Pair, objects []*unstruc
 // stuck is that an object was converted and does not come back, nil if the same is so without what an earlier schema allowed.
 func (p *prober) stuck(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, t trip) *finding {
 	if mended := p.mended(ctx, pair.From, object); mended != nil {
-		other := p.travel(ctx, pair, []*unstructured.Unstructured{mended})[0]
+		other := p.journeys.travel(ctx, pair, []*unstructured.Unstructured{mended})[0]
 		if other.there.object == nil || other.back.object == nil {
 			return nil
 		}

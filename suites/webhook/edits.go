@@ -59,7 +59,7 @@ func (p *prober) edits() property {
 		triedOf := map[[2]bool]map[string]int{}                 // of samples and others, with notes and without
 		var changes, removals, settings, firsts []edit
 		home := p.homeEdits(ctx, pair.From)
-		trips := p.roundTrip(ctx, pair, objects)
+		trips := p.journeys.roundTrip(ctx, pair, objects)
 		for i, t := range trips {
 			if t.there.object == nil || p.budget.spent() {
 				continue
@@ -103,7 +103,7 @@ func (p *prober) edits() property {
 				removals = append(removals, p.removals(pair.To, i, converted, beside, most, tried)...)
 			}
 		}
-		written := p.roundTrip(ctx, reverse(pair), objectsOf(changes))
+		written := p.journeys.roundTrip(ctx, reverse(pair), objectsOf(changes))
 		return slices.Concat(p.undone(ctx, pair, objects, trips, changes, written), p.forgotten(ctx, pair, objects, trips, changes, written),
 			p.returned(ctx, pair, objects, removals), p.atHome(ctx, pair, objects, home), p.dropped(ctx, pair, objects, settings), p.astray(ctx, pair, objects, trips, firsts))
 	}}
@@ -133,13 +133,13 @@ func (p *prober) undone(ctx context.Context, pair corpus.Pair, objects []*unstru
 		if t.back.object == nil {
 			continue
 		}
-		p.came++
+		p.effort.came++
 		before := len(findings)
-		for _, l := range p.lost(other, e.object.Object, t.back.object) {
+		for _, l := range p.losses.lost(other, e.object.Object, t.back.object) {
 			if l.After == nil || strings.HasPrefix(l.Path, "metadata.") {
 				continue // what is lost whole is lost without any change too, and metadata is the webhook's
 			}
-			f := finding{e.origin, there(other), p.definition.schemaOf(other.From).Place(l.Path), l.String(), partOf(l), t.back.x, p.effectOf(other.From, l)}
+			f := finding{e.origin, there(other), p.definition.schemaOf(other.From).Place(l.Path), l.String(), partOf(l), t.back.x, p.losses.effectOf(other.From, l)}
 			if usual[f.place()] || !p.losesAlone(ctx, other, e.object, &f) {
 				continue // it is lost without any change too, or because of the others in the request
 			}
@@ -153,7 +153,7 @@ func (p *prober) undone(ctx context.Context, pair corpus.Pair, objects []*unstru
 			findings = append(findings, f)
 		}
 		first := read[e.origin].back.object
-		if len(findings) == before && first != nil && len(apart(p.definition.schemaOf(pair.From), first, t.there.object)) == 0 && !p.declared(other, e.path) {
+		if len(findings) == before && first != nil && len(apart(p.definition.schemaOf(pair.From), first, t.there.object)) == 0 && !p.losses.declared(other, e.path) {
 			hidden = append(hidden, e)
 		}
 	}
@@ -190,7 +190,7 @@ func (p *prober) overridden(ctx context.Context, pair corpus.Pair, objects []*un
 			continue
 		}
 		for _, l := range shown {
-			if p.declared(pair, l.Path) || !sameAt(schema, l.Path, before, read.object) || !sameAt(schema, l.Path, before, written.object) {
+			if p.losses.declared(pair, l.Path) || !sameAt(schema, l.Path, before, read.object) || !sameAt(schema, l.Path, before, written.object) {
 				continue // something else than the annotations makes the difference
 			}
 			written.x.before = &read.x
@@ -214,14 +214,14 @@ func sameAt(schema *corpus.Schema, path string, a, b map[string]any) bool {
 func (p *prober) returned(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, removals []edit) []finding {
 	other := reverse(pair)
 	var findings []finding
-	for j, t := range p.roundTrip(ctx, other, objectsOf(removals)) {
+	for j, t := range p.journeys.roundTrip(ctx, other, objectsOf(removals)) {
 		e := removals[j]
 		if t.back.object == nil {
 			continue
 		}
-		p.came++
+		p.effort.came++
 		value, isBack := corpus.Value(t.back.object, e.path)
-		if !isBack || corpus.IsEmpty(value) || p.declared(other, e.path) || p.declared(pair, e.path) {
+		if !isBack || corpus.IsEmpty(value) || p.losses.declared(other, e.path) || p.losses.declared(pair, e.path) {
 			continue
 		}
 		alone, always, x := p.besideNotes(ctx, other, e, objects[e.origin])
@@ -251,7 +251,7 @@ func (p *prober) besideNotes(ctx context.Context, pair corpus.Pair, e edit, orig
 // returns reports whether an object that is asked for alone comes back with something at a path. The exchange is nil if it does not come
 // back.
 func (p *prober) returns(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string) (bool, *exchange) {
-	t := p.roundTrip(ctx, pair, []*unstructured.Unstructured{object})[0]
+	t := p.journeys.roundTrip(ctx, pair, []*unstructured.Unstructured{object})[0]
 	if t.back.object == nil {
 		return false, nil
 	}
@@ -269,9 +269,9 @@ func objectsOf(edits []edit) []*unstructured.Unstructured {
 
 // losesAlone reports whether an object loses the same when it is asked for alone, and has the finding show that.
 func (p *prober) losesAlone(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, f *finding) bool {
-	t := p.roundTrip(ctx, pair, []*unstructured.Unstructured{object})[0]
+	t := p.journeys.roundTrip(ctx, pair, []*unstructured.Unstructured{object})[0]
 	f.x = t.back.x
-	return t.back.object != nil && slices.ContainsFunc(p.lost(pair, object.Object, t.back.object), func(l corpus.Loss) bool { return p.definition.schemaOf(pair.From).Place(l.Path) == f.path })
+	return t.back.object != nil && slices.ContainsFunc(p.losses.lost(pair, object.Object, t.back.object), func(l corpus.Loss) bool { return p.definition.schemaOf(pair.From).Place(l.Path) == f.path })
 }
 
 // items is how many items the lists of an object have.

@@ -68,7 +68,7 @@ type suspect struct {
 // check returns the fields whose values are not the same after a conversion, and come back from there. An object alone is judged by what is
 // known of all.
 func (e *equality) check(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
-	trips := e.p.roundTrip(ctx, pair, objects)
+	trips := e.p.journeys.roundTrip(ctx, pair, objects)
 	c, known := e.known[pair]
 	if !known {
 		c = &common{map[string]corpus.Likeness{}, map[string]bool{}, map[string][]any{}, map[string]string{}, map[way]bool{}}
@@ -89,7 +89,7 @@ func (e *equality) check(ctx context.Context, pair corpus.Pair, objects []*unstr
 				ends = append(ends, len(variants))
 			}
 		}
-		tried := e.p.roundTrip(ctx, pair, variants)
+		tried := e.p.journeys.roundTrip(ctx, pair, variants)
 		done, begin := map[string]bool{}, 0
 		for i, s := range trying {
 			place := e.p.definition.schemaOf(pair.From).Place(s.path)
@@ -130,7 +130,7 @@ func (e *equality) suspects(pair corpus.Pair, c *common, objects []*unstructured
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[a], sizes[b]) })
-	e.p.came += len(order)
+	e.p.effort.came += len(order)
 	for _, i := range order {
 		lost := from.Losses(objects[i].Object, trips[i].back.object)
 		leaves := corpus.Leaves(objects[i])
@@ -232,7 +232,7 @@ func (e *equality) variants(pair corpus.Pair, c *common, object *unstructured.Un
 func (e *equality) trials(pair corpus.Pair, path string, objects []*unstructured.Unstructured, trips []trip) []trial {
 	var all []trial
 	for i, t := range trips {
-		if t.back.object == nil || isLostAt(e.p.lost(pair, objects[i].Object, t.back.object), path) {
+		if t.back.object == nil || isLostAt(e.p.losses.lost(pair, objects[i].Object, t.back.object), path) {
 			continue
 		}
 		value, _ := corpus.Value(objects[i].Object, path)

@@ -1,11 +1,9 @@
 package webhook
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -29,7 +27,7 @@ func failure(env *suites.Env, p *prober) {
 
 		env.It(requirement.WebhookFailureAnnotations, "puts something else into annotations that the webhook adds, and converts the objects back", func(ctx SpecContext) {
 			p.hold(ctx, p.defaced())
-			if p.came == 0 {
+			if p.effort.came == 0 {
 				env.Inapplicable("the webhook adds no annotations")
 			}
 		})
@@ -69,158 +67,7 @@ func (p *prober) refusals(ctx SpecContext) {
 	if x != nil && x.judgement.Stopped != requirement.WebhookFailureAvoided {
 		return
 	}
-	p.report(ctx, p.convertedOrClosed(), append(slices.Clone(p.failures(ctx)), p.tooLarge(ctx)...))
-}
-
-// tooLarge returns objects with large integers that the webhook properly refuses, which webhook.conversion.integers passes over: one for
-// each way and field. Crashes are left to that.
-func (p *prober) tooLarge(ctx context.Context) []found {
-	var all []found
-	if p.standard.unsound(ctx) != nil {
-		return nil
-	}
-	seen := map[string]bool{}
-	for _, pair := range p.crossings.pairs(ctx) {
-		if p.crossings.isClosed(ctx, pair.From) {
-			continue
-		}
-		objects := p.stock.singles(ctx, pair.From, corpus.Integers)
-		for i, o := range p.talk.answers(ctx, pair, objects) {
-			if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() {
-				continue
-			}
-			one := p.refusedInteger(refusal{version: pair.From, object: objects[i], x: o.x})
-			if place := one.place(); !seen[place] {
-				seen[place] = true
-				all = append(all, one)
-			}
-		}
-	}
-	return all
-}
-
-// refusedInteger is that an object with a large integer was refused.
-func (p *prober) refusedInteger(r refusal) found {
-	pair := corpus.Pair{From: r.version, To: r.x.to}
-	isOther := func(path string) bool {
-		value, _ := corpus.Value(r.object.Object, path)
-		n, is := value.(int64)
-		return !is || -math.MaxInt16 <= n && n <= math.MaxInt16
-	}
-	path := strings.Join(slices.DeleteFunc(p.definition.schemaOf(r.version).Given(r.object), isOther), ", ")
-	message := fmt.Sprintf("conversion failed for an object that the schema allows, with a large integer at %s: %s", path, r.x.judgement.Rejected())
-	one := found{finding: finding{0, pair.String(), path, message, requirement.PartRefusedValue, r.x, effect{sort: refused}}, pair: pair, subject: r.object}
-	one.again = p.refusedAgain(r, path, p.refusedInteger)
-	return one
-}
-
-// failures returns the generated objects that the webhook did not convert: the smallest mixed ones, and of the others one for each way and
-// message. Those whose response violates another requirement are left to that.
-func (p *prober) failures(ctx context.Context) []found {
-	if p.failing != nil {
-		return *p.failing
-	}
-	var all []found
-	seen := map[string]bool{}
-	add := func(r refusal, every bool) {
-		if r.failed() {
-			seen[r.words()] = true
-			all = append(all, p.refusedObject(r, every))
-		}
-	}
-	if !p.definition.generates() {
-		return nil
-	}
-	all = append(all, slices.Concat(p.routes.refusedWays(ctx), p.crossings.unconverted(ctx))...)
-	unsound := len(p.crossings.pairs(ctx)) > 0 && p.standard.unsound(ctx) != nil
-	isShown := func(version string) bool { return unsound && len(p.env.Subject.Corpus.Objects(version)) > 0 } // by a sample
-	for _, version := range p.env.Subject.Corpus.Versions {
-		if isShown(version) || p.crossings.isClosed(ctx, version) {
-			continue
-		}
-		for _, r := range p.stock.refusedSamples(ctx, version) {
-			add(r, true)
-		}
-		one := p.stock.pool(ctx, version)
-		for _, r := range one.refusals {
-			add(r, len(one.objects) == 0)
-		}
-	}
-	for _, pair := range p.crossings.pairs(ctx) {
-		if isShown(pair.From) || p.routes.isRefused(ctx, pair) {
-			continue
-		}
-		objects := p.stock.each(ctx, pair.From)
-		for i, o := range p.forth(ctx, pair, objects) {
-			if r := (refusal{version: pair.From, object: objects[i], x: o.x}); o.object == nil && !seen[r.words()] {
-				if crashed(&r.x) && p.talk.late == nil {
-					r.needs = p.stock.pool(ctx, pair.From).generator.Needed(ctx, r.object, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
-						return p.stock.causes(ctx, pair.From, objects)
-					})
-				}
-				add(r, false)
-			}
-		}
-	}
-	if ctx.Err() == nil {
-		p.failing = &all
-	}
-	return all
-}
-
-// refusedObject is that an object was not converted, and all of its version neither if every is set. If a smaller object is not either, it names
-// the fields of that.
-func (p *prober) refusedObject(r refusal, every bool) found {
-	pair := corpus.Pair{From: r.version, To: r.x.to}
-	given := p.definition.schemaOf(r.version).Given(r.object)
-	path := cmp.Or(r.needs, strings.Join(given, ", "))
-	about, when := "with "+firstOf(given), ""
-	if len(given) == 0 {
-		about = "without any field of its own"
-	}
-	if r.needs != "" {
-		when = "without " + p.definition.schemaOf(r.version).Pattern(path)
-		about = "without " + path + ", and succeeded with it"
-	}
-	message := fmt.Sprintf("conversion failed for an object that the schema allows, %s: %s", about, r.x.judgement.Rejected())
-	part := none
-	if !crashed(&r.x) && !every && (r.settled || len(corpus.Leaves(r.object)) > 0) {
-		part = requirement.PartRefusedValue
-	}
-	one := found{finding: finding{0, pair.String(), path, message, part, r.x, effect{sort: refused}}, pair: pair, subject: r.object, when: when}
-	if r.needs == "" && len(given) > 1 {
-		one.effect.where = fieldpath.Around(given...)
-	}
-	one.again = p.refusedAgain(r, path, func(r refusal) found { return p.refusedObject(r, every) })
-	return one
-}
-
-// refusedAgain returns a function that asks for another object in place of one that was refused, which names a path. It is another finding if one
-// was a crash, if it names nothing any more, or if the path is what the object needs, which a smaller one may need more than.
-func (p *prober) refusedAgain(r refusal, path string, says func(refusal) found) func(context.Context, *unstructured.Unstructured) (found, bool) {
-	return func(ctx context.Context, object *unstructured.Unstructured) (found, bool) {
-		if r.needs != "" && len(corpus.Leaves(object)) < len(corpus.Leaves(r.object)) {
-			return found{}, false
-		}
-		late := p.talk.late
-		o := p.talk.answers(ctx, corpus.Pair{From: r.version, To: r.x.to}, []*unstructured.Unstructured{object})[0]
-		other := refusal{version: r.version, object: object, x: o.x, settled: r.settled, needs: r.needs}
-		if o.raw != nil || p.talk.late != late || !other.failed() || crashed(&o.x) != crashed(&r.x) {
-			return found{}, false
-		}
-		again := says(other)
-		return again, again.path != "" || path == ""
-	}
-}
-
-// firstOf names a few of the fields that are given in an object: a line of a report is to have room for what the webhook says of them.
-func firstOf(given []string) string {
-	const most = 3
-	text := strings.Join(given[:min(len(given), most)], ", ")
-	if more := len(given) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more fields", more)
-	}
-	return text
+	p.report(ctx, p.convertedOrClosed(), append(slices.Clone(p.failures.all(ctx)), p.failures.tooLarge(ctx)...))
 }
 
 // defaced is the property of objects to be converted whatever somebody has written into the annotations that the webhook added to
@@ -229,7 +76,7 @@ func (p *prober) defaced() property {
 	return property{objects: p.stock.each, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		tried := map[string]bool{}
 		var findings []finding
-		for i, o := range p.forth(ctx, pair, objects) {
+		for i, o := range p.journeys.forth(ctx, pair, objects) {
 			if o.object == nil {
 				continue
 			}
@@ -240,7 +87,7 @@ func (p *prober) defaced() property {
 					continue
 				}
 				tried[key] = true
-				p.came++
+				p.effort.came++
 				for _, f := range p.deface(ctx, pair, o.x, converted, key, annotations[key]) {
 					f.object = i
 					findings = append(findings, f)

@@ -29,7 +29,7 @@ func (p *prober) forgotten(ctx context.Context, pair corpus.Pair, objects []*uns
 		for _, path := range hidden[e.origin] {
 			place := schema.Place(path)
 			value, _ := corpus.Value(before, path)
-			if seen[place] || !is.lacks(place, fmt.Sprint(value), was) || p.declared(pair, path) || !p.forgets(ctx, pair, objects[e.origin], e, before, path) {
+			if seen[place] || !is.lacks(place, fmt.Sprint(value), was) || p.losses.declared(pair, path) || !p.forgets(ctx, pair, objects[e.origin], e, before, path) {
 				continue
 			}
 			seen[place] = true
@@ -150,7 +150,7 @@ func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstru
 	if len(does) == 0 || !lacks(kept.Object, alone.object) || tallied(schema, edited.Object)[schema.Place(path)][fmt.Sprint(value)] == 0 || len(schema.Problems(edited.Object)) > 0 {
 		return false
 	}
-	t := p.roundTrip(ctx, pair, []*unstructured.Unstructured{edited})[0]
+	t := p.journeys.roundTrip(ctx, pair, []*unstructured.Unstructured{edited})[0]
 	return t.back.object != nil && !lacks(edited.Object, t.back.object)
 }
 
@@ -158,7 +158,7 @@ func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstru
 // Then it is not hidden from clients of that version, and what takes its place after an edit holds it.
 func (p *prober) shows(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string) bool {
 	_, has := corpus.Value(object.Object, path)
-	return has && len(p.shown(ctx, pair, object, path)) > 0
+	return has && len(p.survivors.shown(ctx, pair, object, path)) > 0
 }
 
 // itemOf returns the outermost list that a path leads into, and whether there is one.

@@ -42,14 +42,14 @@ func (p *prober) addHome(home *homeEdits, pair corpus.Pair, origin int, object *
 // and back.
 func (p *prober) atHome(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, home *homeEdits) []finding {
 	findings, usual := p.returned(ctx, reverse(pair), objects, home.removals), p.usual(ctx)
-	for j, t := range p.roundTrip(ctx, pair, objectsOf(home.changes)) {
+	for j, t := range p.journeys.roundTrip(ctx, pair, objectsOf(home.changes)) {
 		e := home.changes[j]
 		if t.back.object == nil {
 			continue
 		}
-		p.came++
-		for _, l := range p.lost(pair, e.object.Object, t.back.object) {
-			f := finding{e.origin, "", p.definition.schemaOf(pair.From).Place(l.Path), l.String() + ", as it was before", partOf(l), t.back.x, p.effectOf(pair.From, l)}
+		p.effort.came++
+		for _, l := range p.losses.lost(pair, e.object.Object, t.back.object) {
+			f := finding{e.origin, "", p.definition.schemaOf(pair.From).Place(l.Path), l.String() + ", as it was before", partOf(l), t.back.x, p.losses.effectOf(pair.From, l)}
 			f.effect.noted = true
 			was, _ := corpus.Value(e.read.Object, l.Path)
 			if l.After == nil || !p.definition.schemaOf(pair.From).Equal(l.Path, was, l.After) || usual[finding{trip: there(pair), path: f.path}.place()] || !p.losesAlone(ctx, pair, e.object, &f) {

@@ -65,10 +65,10 @@ func (p *prober) astray(ctx context.Context, pair corpus.Pair, objects []*unstru
 		if o.object == nil || before == nil {
 			continue
 		}
-		p.came++
+		p.effort.came++
 		for _, a := range schema.Astray(before, o.object) {
 			place := schema.Place(a.Path)
-			if seen[place] || p.declared(pair, a.Path) {
+			if seen[place] || p.losses.declared(pair, a.Path) {
 				continue
 			}
 			alone := p.talk.convert(ctx, other, []*unstructured.Unstructured{e.object})[0]

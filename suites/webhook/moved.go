@@ -78,11 +78,11 @@ func (e *equality) haveBoth(pair corpus.Pair, path, into string) string {
 func (e *equality) isMeant(pair corpus.Pair, path, into string) bool {
 	meant := e.p.env.Subject.Meant
 	if meant == nil {
-		return e.p.declared(pair, path)
+		return e.p.losses.declared(pair, path)
 	}
 	reason, declared := meant(pair.From, pair.To, path, into)
 	if declared {
 		fmt.Fprintf(GinkgoWriter, "%s: %s is declared to be another: %s\n", pair, path, reason)
 	}
-	return declared || e.p.declared(pair, path)
+	return declared || e.p.losses.declared(pair, path)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -21,21 +20,13 @@ import (
 type prober struct {
 	env *suites.Env
 
-	tick         time.Duration                                // after which the same is asked for again, see pure
-	losing       map[string]bool                              // see usual
-	trips        map[corpus.Pair][]trip                       // of all objects, see roundTrip
-	surviving    map[corpus.Pair]map[string]bool              // see survivors
-	travelled    time.Time                                    // when the last of the trips ended
-	coverage     map[corpus.Pair]*corpus.Coverage             // see cover
-	results      map[corpus.Pair]reports.Coverage             // of coverage, as they were reported last
-	stale        map[string]*earlier                          // by version, see earlier
-	counted      bool                                         // whether they were reported
-	depending    *[]dependency                                // see dependencies
-	remembered   *memory                                      // see memory
-	lonely       map[corpus.Pair][]*unstructured.Unstructured // objects of batches that were converted, and are not alone
-	failing      *[]found                                     // see failures
-	came         int                                          // how many objects have made the way that a spec is about: its effective trials
-	declarations map[string]bool                              // that were reported, by spec and place
+	tick       time.Duration                                // after which the same is asked for again, see pure
+	losing     map[string]bool                              // see usual
+	stale      map[string]*earlier                          // by version, see earlier
+	counted    bool                                         // whether they were reported
+	depending  *[]dependency                                // see dependencies
+	remembered *memory                                      // see memory
+	lonely     map[corpus.Pair][]*unstructured.Unstructured // objects of batches that were converted, and are not alone
 
 	definition *definition
 	budget     *budget
@@ -46,6 +37,12 @@ type prober struct {
 	stock      *stock
 	crossings  *crossings
 	standard   *standards
+	coverage   *coverage
+	journeys   *journeys
+	losses     *losses
+	effort     *effort
+	survivors  *survivors
+	failures   *failures
 }
 
 // bare returns the body without the empty response that API servers put beside the request: the documents' form.
@@ -92,7 +89,7 @@ func (p *prober) generated(ctx context.Context) []exchange {
 	}
 	var all []exchange
 	for _, pair := range p.crossings.pairs(ctx) {
-		for _, o := range p.forth(ctx, pair, p.stock.each(ctx, pair.From)) {
+		for _, o := range p.journeys.forth(ctx, pair, p.stock.each(ctx, pair.From)) {
 			isJudged := o.object != nil || !refusal{x: o.x}.failed()
 			if last := len(all) - 1; isJudged && (last < 0 || all[last].request.UID != o.x.request.UID) {
 				all = append(all, o.x)

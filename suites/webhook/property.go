@@ -17,6 +17,11 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
+// effort counts for the spec that runs.
+type effort struct {
+	came int // how many objects have made the way that the spec is about: its effective trials
+}
+
 // property is something that conversions do for each object, such as to lose nothing.
 type property struct {
 	// objects returns the objects of a version to try, which check leaves as they are.
@@ -69,23 +74,6 @@ const (
 	moved   = "moved"
 )
 
-// effectOf returns the effect that a loss at a version is.
-func (p *prober) effectOf(version string, l corpus.Loss) effect {
-	return effect{sort: p.definition.schemaOf(version).Effect(l), dull: l.Dull(), at: l.Path}
-}
-
-// effectBy is the same for a loss on the way through the second version of a pair.
-func (p *prober) effectBy(pair corpus.Pair, l corpus.Loss) effect {
-	e := p.effectOf(pair.From, l)
-	if p.intoDefault(pair, l) {
-		e.sort = "changed"
-	}
-	if schema := p.definition.schemaOf(pair.To); schema != nil && e.sort == "lost" {
-		e.lacks = schema.Lacks(l.Path)
-	}
-	return e
-}
-
 // none stands for findings that are in no part of a requirement.
 const none requirement.PartName = ""
 
@@ -129,9 +117,9 @@ func (p *prober) newFound(f finding, pair corpus.Pair, subject *unstructured.Uns
 func (p *prober) hold(ctx context.Context, what property) int {
 	GinkgoHelper()
 	p.standard.sound(ctx)
-	p.came = 0
+	p.effort.came = 0
 	all, tried := p.against(ctx, what)
-	p.env.Tried(p.came)
+	p.env.Tried(p.effort.came)
 	p.report(ctx, what, all)
 	return tried
 }
@@ -257,12 +245,12 @@ func (p *prober) reported(ctx context.Context, what property, all []found) []rep
 			r.Instead = schema.Pattern(f.effect.into)
 		}
 		if r.Meant() {
-			if at := p.keptElsewhere(ctx, f, &asked); at != "" {
+			if at := p.survivors.keptElsewhere(ctx, f, &asked); at != "" {
 				r.Instead, r.Kept = at, true
 			}
 		}
 		if r.Meant() {
-			whole := p.lostWhole(ctx, f)
+			whole := p.survivors.lostWhole(ctx, f)
 			r.Field, r.Kept = schema.Pattern(cmp.Or(whole, f.path)), whole == ""
 		}
 		if !slices.ContainsFunc(findings, func(other reports.FieldFinding) bool {

@@ -34,16 +34,16 @@ type asked struct {
 // and of all. It asks again for the way back, too: only what was converted has the annotations in which webhooks keep fields.
 func (p *prober) pure(ctx SpecContext) {
 	p.standard.sound(ctx)
-	p.came = 0
+	p.effort.came = 0
 	var forth, back []asked
 	for _, pair := range p.crossings.pairs(ctx) {
 		objects := p.stock.all(ctx, pair.From)
-		forth = append(forth, asked{pair, objects, p.forth(ctx, pair, objects)})
+		forth = append(forth, asked{pair, objects, p.journeys.forth(ctx, pair, objects)})
 		if p.definition.oneWay(pair) {
 			continue
 		}
 		home := asked{pair: reverse(pair)}
-		for i, t := range p.roundTrip(ctx, pair, objects) {
+		for i, t := range p.journeys.roundTrip(ctx, pair, objects) {
 			if t.back.object != nil {
 				home.objects = append(home.objects, corpus.Restored(objects[i], t.there.object))
 				home.first = append(home.first, t.back)
@@ -61,7 +61,7 @@ func (p *prober) pure(ctx SpecContext) {
 	for _, a := range slices.Concat(forth, back) {
 		compare(a, p.talk.answers(ctx, a.pair, a.objects), "at once")
 	}
-	wait(ctx, p.tick-time.Since(p.travelled))
+	wait(ctx, p.tick-time.Since(p.journeys.travelled))
 	for _, a := range slices.Concat(forth, back) {
 		compare(a, p.talk.answers(ctx, a.pair, a.objects), "a while later")
 	}
@@ -78,7 +78,7 @@ func (p *prober) pure(ctx SpecContext) {
 			compare(forth[n%len(forth)], then, fmt.Sprintf("%d for all versions at the same time", parallel))
 		}
 	}
-	p.env.Tried(p.came)
+	p.env.Tried(p.effort.came)
 	p.report(ctx, what, all)
 }
 
@@ -98,7 +98,7 @@ func (p *prober) unlike(pair corpus.Pair, first, then []outcome, way string) []f
 	var findings []finding
 	for i := range first {
 		if first[i].object != nil {
-			p.came++
+			p.effort.came++
 		}
 		at := pair.String() + ", asked again"
 		then[i].x.before = &first[i].x

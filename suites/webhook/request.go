@@ -121,7 +121,7 @@ func (p *prober) variant(ctx SpecContext, what string, change func(*unstructured
 			change(object)
 		}
 		x := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, objects...)
-		if crashed(&x) && p.breaksDown(ctx, pair) && p.mayBeCreated(pair.From, objects) {
+		if crashed(&x) && p.failures.breaksDown(ctx, pair) && p.mayBeCreated(pair.From, objects) {
 			Skip(fmt.Sprintf("cannot be judged while %s fails (%s)", requirement.WebhookFailureAvoided, x.what))
 		}
 		p.standard.expect(ctx, x, what)

@@ -39,14 +39,14 @@ func (p *prober) settings(version string, origin int, object *unstructured.Unstr
 func (p *prober) dropped(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, settings []edit) []finding {
 	other := reverse(pair)
 	var findings []finding
-	for j, t := range p.roundTrip(ctx, other, objectsOf(settings)) {
+	for j, t := range p.journeys.roundTrip(ctx, other, objectsOf(settings)) {
 		e := settings[j]
 		if t.back.object == nil {
 			continue
 		}
-		p.came++
+		p.effort.came++
 		value, isThere := corpus.Value(t.back.object, e.path)
-		if isThere && !corpus.IsEmpty(value) || p.declared(other, e.path) || p.declared(pair, e.path) {
+		if isThere && !corpus.IsEmpty(value) || p.losses.declared(other, e.path) || p.losses.declared(pair, e.path) {
 			continue
 		}
 		stays, kept, x := p.besideNotes(ctx, other, e, objects[e.origin])

@@ -29,7 +29,7 @@ func (p *prober) overflows(ctx context.Context) []found {
 	for _, pair := range p.crossings.pairs(ctx) {
 		schema, measured, over := p.definition.schemaOf(pair.From), map[string]bool{}, 0
 		objects := p.stock.each(ctx, pair.From)
-		for i, o := range p.forth(ctx, pair, objects) {
+		for i, o := range p.journeys.forth(ctx, pair, objects) {
 			if o.object == nil || annotated(o.object) <= annotated(objects[i].Object) {
 				continue
 			}

@@ -10,14 +10,26 @@ import (
 	"github.com/crdconform/crdconform/internal/fieldpath"
 )
 
-// survivors returns the places from which a value comes back on the way of a pair, with all places around them.
-func (p *prober) survivors(ctx context.Context, pair corpus.Pair) map[string]bool {
-	if known := p.surviving[pair]; known != nil {
+// survivors knows from which places values come back, and so what of a loss is meant.
+type survivors struct {
+	definition *definition
+	connection *connection
+	talk       *conversation
+	stock      *stock
+	crossings  *crossings
+	journeys   *journeys
+
+	places map[corpus.Pair]map[string]bool // from which a value comes back, with all places around them
+}
+
+// on returns the places from which a value comes back on the way of a pair, with all places around them.
+func (s *survivors) on(ctx context.Context, pair corpus.Pair) map[string]bool {
+	if known := s.places[pair]; known != nil {
 		return known
 	}
-	schema, surviving := p.definition.schemaOf(pair.From), map[string]bool{}
-	objects := p.stock.each(ctx, pair.From)
-	for i, t := range p.roundTrip(ctx, pair, objects) {
+	schema, surviving := s.definition.schemaOf(pair.From), map[string]bool{}
+	objects := s.stock.each(ctx, pair.From)
+	for i, t := range s.journeys.roundTrip(ctx, pair, objects) {
 		if t.back.object == nil {
 			continue
 		}
@@ -28,7 +40,7 @@ func (p *prober) survivors(ctx context.Context, pair corpus.Pair) map[string]boo
 		}
 	}
 	if ctx.Err() == nil {
-		p.surviving[pair] = surviving
+		s.places[pair] = surviving
 	}
 	return surviving
 }
@@ -41,8 +53,8 @@ func around(place string) string {
 
 // lostWhole returns the widest place around a loss, from the field on that the other version lacks, from which nothing comes back in any
 // object. It is empty if other values of the field itself come back: then the other version has it under another name.
-func (p *prober) lostWhole(ctx context.Context, f found) string {
-	schema, surviving := p.definition.schemaOf(f.pair.From), p.survivors(ctx, f.pair)
+func (s *survivors) lostWhole(ctx context.Context, f found) string {
+	schema, surviving := s.definition.schemaOf(f.pair.From), s.on(ctx, f.pair)
 	widest := len(fieldpath.Split(f.effect.lacks))
 	steps := fieldpath.Split(schema.Place(f.path))
 	for n := widest; n <= len(steps); n++ {
@@ -58,16 +70,16 @@ const mostAbout = 200
 
 // keptElsewhere says why what the other version has no field for is lost by mistake all the same: that version shows it in another field, or
 // what another version lacks as well comes back from there. It is empty if neither is known.
-func (p *prober) keptElsewhere(ctx context.Context, f found, asked *int) string {
-	if at := p.follows(ctx, f, f.pair, asked); at != "" {
+func (s *survivors) keptElsewhere(ctx context.Context, f found, asked *int) string {
+	if at := s.follows(ctx, f, f.pair, asked); at != "" {
 		return at + " in its place"
 	}
-	place := p.definition.schemaOf(f.pair.From).Place(f.path)
-	for _, other := range p.crossings.pairs(ctx) {
-		if other.From != f.pair.From || other.To == f.pair.To || p.definition.oneWay(other) || p.definition.schemaOf(other.To).Has(f.path) || !p.survivors(ctx, other)[place] {
+	place := s.definition.schemaOf(f.pair.From).Place(f.path)
+	for _, other := range s.crossings.pairs(ctx) {
+		if other.From != f.pair.From || other.To == f.pair.To || s.definition.oneWay(other) || s.definition.schemaOf(other.To).Has(f.path) || !s.on(ctx, other)[place] {
 			continue
 		}
-		if p.follows(ctx, f, other, asked) == "" {
+		if s.follows(ctx, f, other, asked) == "" {
 			return "no field of that name, and " + there(other) + " keeps it, though " + other.To + " has none either"
 		}
 	}
@@ -76,25 +88,25 @@ func (p *prober) keptElsewhere(ctx context.Context, f found, asked *int) string 
 
 // follows returns a field of the second version of a pair, outside of metadata, that is converted otherwise from the object of a finding than
 // from that without what is lost, or with another value there. It is empty if there is none, or nothing more may be asked.
-func (p *prober) follows(ctx context.Context, f found, pair corpus.Pair, asked *int) string {
-	schema := p.definition.schemaOf(pair.From)
-	if f.effect.at == "" || schema == nil || *asked >= mostAbout || p.connection.silent != nil || p.talk.isLateHere() {
+func (s *survivors) follows(ctx context.Context, f found, pair corpus.Pair, asked *int) string {
+	schema := s.definition.schemaOf(pair.From)
+	if f.effect.at == "" || schema == nil || *asked >= mostAbout || s.connection.silent != nil || s.talk.isLateHere() {
 		return ""
 	}
 	if _, has := corpus.Value(f.subject.Object, f.effect.at); !has {
 		return ""
 	}
 	*asked++
-	if places := p.shown(ctx, pair, f.subject, f.effect.at); len(places) > 0 {
-		return p.definition.schemaOf(pair.To).Pattern(places[0])
+	if places := s.shown(ctx, pair, f.subject, f.effect.at); len(places) > 0 {
+		return s.definition.schemaOf(pair.To).Pattern(places[0])
 	}
 	return ""
 }
 
 // shown returns the places of the second version of a pair, outside of metadata, that are converted otherwise from an object than from that
 // without a value, or with another one in its place.
-func (p *prober) shown(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string) []string {
-	schema, others := p.definition.schemaOf(pair.From), []*unstructured.Unstructured{object}
+func (s *survivors) shown(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string) []string {
+	schema, others := s.definition.schemaOf(pair.From), []*unstructured.Unstructured{object}
 	without := corpus.Without(object, path)
 	if schema.Prepare(without.Object); len(schema.Problems(without.Object)) == 0 {
 		others = append(others, without)
@@ -102,13 +114,13 @@ func (p *prober) shown(ctx context.Context, pair corpus.Pair, object *unstructur
 	if variant := changed(schema, object, nil, path); variant != nil {
 		others = append(others, variant)
 	}
-	outcomes := p.talk.convert(ctx, pair, others)
+	outcomes := s.talk.convert(ctx, pair, others)
 	var places []string
 	for i, o := range outcomes {
 		if outcomes[0].object == nil || o.object == nil {
 			continue
 		}
-		for _, l := range apart(p.definition.schemaOf(pair.To), outcomes[0].object, o.object) {
+		for _, l := range apart(s.definition.schemaOf(pair.To), outcomes[0].object, o.object) {
 			if !spoilt(l.Path, object, outcomes[0], o) && !spoilt(l.Path, others[i], o, outcomes[0]) {
 				places = append(places, l.Path)
 			}

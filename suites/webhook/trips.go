@@ -8,12 +8,21 @@ import (
 	"sync"
 	"time"
 
-	. "github.com/onsi/ginkgo/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
 )
+
+// journeys takes objects to another version and back; those of the stock once for all specs.
+type journeys struct {
+	talk     *conversation
+	stock    *stock
+	coverage *coverage
+
+	trips     map[corpus.Pair][]trip // of all objects of the stock
+	travelled time.Time              // when the last of the trips ended
+}
 
 // trip is what came of an object on the way to another version and back.
 type trip struct {
@@ -21,46 +30,46 @@ type trip struct {
 }
 
 // roundTrip takes objects to the second version of a pair and back. Those of each are taken once for all specs.
-func (p *prober) roundTrip(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []trip {
-	if !p.stock.areKnown(pair.From, objects) {
-		return p.travel(ctx, pair, objects)
+func (j *journeys) roundTrip(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []trip {
+	if !j.stock.areKnown(pair.From, objects) {
+		return j.travel(ctx, pair, objects)
 	}
-	if p.trips[pair] == nil {
-		each := p.stock.each(ctx, pair.From)
-		trips := p.travel(ctx, pair, each)
+	if j.trips[pair] == nil {
+		each := j.stock.each(ctx, pair.From)
+		trips := j.travel(ctx, pair, each)
 		if ctx.Err() != nil {
 			return trips[:len(objects)]
 		}
-		p.trips[pair], p.travelled = trips, time.Now()
-		p.cover(ctx, pair, each, trips)
+		j.trips[pair], j.travelled = trips, time.Now()
+		j.coverage.cover(ctx, pair, each, trips)
 	}
-	return p.trips[pair][:len(objects)]
+	return j.trips[pair][:len(objects)]
 }
 
 // forth takes objects to the second version of a pair, which those of each have been taken to for roundTrip.
-func (p *prober) forth(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
-	if !p.stock.areKnown(pair.From, objects) {
-		return p.talk.convert(ctx, pair, objects)
+func (j *journeys) forth(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
+	if !j.stock.areKnown(pair.From, objects) {
+		return j.talk.convert(ctx, pair, objects)
 	}
 	outcomes := make([]outcome, len(objects))
-	for i, t := range p.roundTrip(ctx, pair, objects) {
+	for i, t := range j.roundTrip(ctx, pair, objects) {
 		outcomes[i] = t.there
 	}
 	return outcomes
 }
 
-func (p *prober) travel(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []trip {
+func (j *journeys) travel(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []trip {
 	trips := make([]trip, len(objects))
 	var onward []*unstructured.Unstructured
 	var places []int
-	for i, there := range p.talk.convert(ctx, pair, objects) {
+	for i, there := range j.talk.convert(ctx, pair, objects) {
 		trips[i].there = there
 		if there.object != nil {
 			onward = append(onward, corpus.Restored(objects[i], there.object))
 			places = append(places, i)
 		}
 	}
-	for i, back := range p.talk.convert(ctx, reverse(pair), onward) {
+	for i, back := range j.talk.convert(ctx, reverse(pair), onward) {
 		back.x.before = &trips[places[i]].there.x
 		trips[places[i]].back = back
 	}
@@ -83,19 +92,19 @@ func (p *prober) kept(objects func(ctx context.Context, version string) []*unstr
 func (p *prober) keptOf(objects func(ctx context.Context, version string) []*unstructured.Unstructured, usual map[string]bool, counts func(l corpus.Loss) bool) property {
 	return property{objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		way := there(pair)
-		trips := p.roundTrip(ctx, pair, objects)
+		trips := p.journeys.roundTrip(ctx, pair, objects)
 		if len(objects) > 1 && !p.stock.areKnown(pair.From, objects) { // an object alone is one that is made smaller
-			p.cover(ctx, pair, objects, trips)
+			p.coverage.cover(ctx, pair, objects, trips)
 		}
 		var findings []finding
-		forth := p.forthOnly(pair, objects, usual == nil)
-		breaks := sync.OnceValue(func() bool { return p.breaksDown(ctx, reverse(pair)) })
+		forth := p.losses.forthOnly(pair, objects, usual == nil)
+		breaks := sync.OnceValue(func() bool { return p.failures.breaksDown(ctx, reverse(pair)) })
 		for i, t := range trips {
 			switch {
 			case p.definition.oneWay(pair) && t.there.object != nil:
-				p.came++
+				p.effort.came++
 				for _, l := range forth(ctx, i, t) {
-					if f := (finding{i, pair.String(), p.definition.schemaOf(pair.From).Place(l.Path), l.String() + p.lacks(pair, l), partOf(l), t.there.x, p.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
+					if f := (finding{i, pair.String(), p.definition.schemaOf(pair.From).Place(l.Path), l.String() + p.losses.lacks(pair, l), partOf(l), t.there.x, p.losses.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
 						findings = append(findings, f)
 					}
 				}
@@ -109,9 +118,9 @@ func (p *prober) keptOf(objects func(ctx context.Context, version string) []*uns
 					findings = append(findings, f)
 				}
 			default:
-				p.came++
-				for _, l := range p.lost(pair, objects[i].Object, t.back.object) {
-					if f := (finding{i, way, p.definition.schemaOf(pair.From).Place(l.Path), l.String() + p.lacks(pair, l), partOf(l), t.back.x, p.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
+				p.effort.came++
+				for _, l := range p.losses.lost(pair, objects[i].Object, t.back.object) {
+					if f := (finding{i, way, p.definition.schemaOf(pair.From).Place(l.Path), l.String() + p.losses.lacks(pair, l), partOf(l), t.back.x, p.losses.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
 						findings = append(findings, f)
 					}
 				}
@@ -121,59 +130,6 @@ func (p *prober) keptOf(objects func(ctx context.Context, version string) []*uns
 	}}
 }
 
-// lost returns what an object lost on the way through the second version of a pair, but for what is declared, and for what API servers put
-// back: they fill in the defaults of the version at which objects are stored whenever they read one from storage.
-func (p *prober) lost(pair corpus.Pair, before, after map[string]any) []corpus.Loss {
-	schema := p.definition.schemaOf(pair.From)
-	lost := slices.DeleteFunc(schema.Losses(before, after), func(l corpus.Loss) bool { return p.declared(pair, l.Path) })
-	if len(lost) == 0 || !p.definition.isStored(pair.From) {
-		return lost
-	}
-	read := (&unstructured.Unstructured{Object: after}).DeepCopy().Object
-	schema.Prepare(read)
-	left := schema.Losses(before, read)
-	return slices.DeleteFunc(lost, func(l corpus.Loss) bool {
-		return l.After == nil && !slices.ContainsFunc(left, func(still corpus.Loss) bool { return still.Path == l.Path })
-	})
-}
-
-// lacks says that the second version of a pair has no field for a loss, which may be meant then, or has one of another type; empty if it has
-// the same. Then it says of what the webhook writes in place of another value whether that is the default.
-func (p *prober) lacks(pair corpus.Pair, l corpus.Loss) string {
-	schema := p.definition.schemaOf(pair.To)
-	if instead := schema.Instead(p.definition.schemaOf(pair.From), l.Path); instead != "" {
-		return fmt.Sprintf(" (%s has %s)", pair.To, instead)
-	}
-	switch {
-	case schema == nil:
-		return ""
-	case !schema.Has(l.Path):
-		return fmt.Sprintf(" (%s has no field of that name)", pair.To)
-	case p.intoDefault(pair, l):
-		return ", the default at " + pair.From
-	}
-	return ""
-}
-
-// intoDefault reports whether a webhook writes the default in place of another value. Where the other version has no field for that, it is lost.
-func (p *prober) intoDefault(pair corpus.Pair, l corpus.Loss) bool {
-	schema := p.definition.schemaOf(pair.To)
-	return l.After != nil && schema != nil && schema.Has(l.Path) && p.definition.schemaOf(pair.From).Effect(l) == "lost"
-}
-
-// declared reports whether the user said that a conversion loses what is at a path.
-func (p *prober) declared(pair corpus.Pair, path string) bool {
-	if p.env.Subject.Lossy == nil {
-		return false
-	}
-	reason, declared := p.env.Subject.Lossy(pair.From, pair.To, path)
-	if place := pair.String() + fieldpath.Generalize(path) + CurrentSpecReport().LeafNodeText; declared && !p.declarations[place] {
-		p.declarations[place] = true
-		fmt.Fprintf(GinkgoWriter, "%s -> %s: %s is declared lossy: %s\n", pair, pair.From, path, reason)
-	}
-	return declared
-}
-
 // usual returns the places in which objects without anything special about them lose something, and the ways on which the webhook breaks
 // down over one.
 func (p *prober) usual(ctx context.Context) map[string]bool {
@@ -181,14 +137,14 @@ func (p *prober) usual(ctx context.Context) map[string]bool {
 		return p.losing
 	}
 	losing := map[string]bool{}
-	defer func(came int) { p.came = came }(p.came) // of the spec that asks
+	defer func(came int) { p.effort.came = came }(p.effort.came) // of the spec that asks
 	what := p.kept(p.stock.each)
 	for _, pair := range p.crossings.pairs(ctx) {
 		for _, f := range what.check(ctx, pair, what.objects(ctx, pair.From)) {
 			losing[f.place()] = true
 		}
 	}
-	for _, f := range p.failures(ctx) {
+	for _, f := range p.failures.all(ctx) {
 		if crashed(&f.x) {
 			losing[finding{trip: there(f.pair)}.place()] = true
 		}
@@ -197,12 +153,6 @@ func (p *prober) usual(ctx context.Context) map[string]bool {
 		p.losing = losing
 	}
 	return losing
-}
-
-// breaksDown reports whether the webhook breaks down over an object without anything special about it on the way of a pair, which
-// webhook.failure.avoided reports.
-func (p *prober) breaksDown(ctx context.Context, pair corpus.Pair) bool {
-	return slices.ContainsFunc(p.failures(ctx), func(f found) bool { return f.pair == pair && crashed(&f.x) })
 }
 
 // specially is the property of objects of a style to come back as they were, but for what is lost whatever the style: blames
@@ -217,7 +167,7 @@ func (p *prober) specially(ctx context.Context, style corpus.Style, blames func(
 		findings := check(ctx, pair, objects)
 		for i := range findings {
 			// What a default fills in again is no value that was kept: nothing else comes back from such a field.
-			findings[i].effect.kept = findings[i].effect.lacks != "" && p.survivors(ctx, pair)[p.definition.schemaOf(pair.From).Place(findings[i].path)]
+			findings[i].effect.kept = findings[i].effect.lacks != "" && p.survivors.on(ctx, pair)[p.definition.schemaOf(pair.From).Place(findings[i].path)]
 		}
 		return findings
 	}
@@ -239,13 +189,13 @@ func (p *prober) path() property {
 }
 
 func (p *prober) detour(ctx context.Context, pair corpus.Pair, by string, objects []*unstructured.Unstructured) []finding {
-	direct := p.forth(ctx, pair, objects)
+	direct := p.journeys.forth(ctx, pair, objects)
 	first := corpus.Pair{From: pair.From, To: by}
-	trips := p.roundTrip(ctx, first, objects)
+	trips := p.journeys.roundTrip(ctx, first, objects)
 	var halfway []*unstructured.Unstructured
 	var places []int
 	for i, t := range trips {
-		if direct[i].object != nil && t.back.object != nil && len(p.lost(first, objects[i].Object, t.back.object)) == 0 {
+		if direct[i].object != nil && t.back.object != nil && len(p.losses.lost(first, objects[i].Object, t.back.object)) == 0 {
 			halfway = append(halfway, corpus.Restored(objects[i], t.there.object))
 			places = append(places, i)
 		}
@@ -257,9 +207,9 @@ func (p *prober) detour(ctx context.Context, pair corpus.Pair, by string, object
 		if end.object == nil {
 			continue
 		}
-		p.came++
+		p.effort.came++
 		for _, l := range apart(p.definition.schemaOf(pair.To), direct[i].object, end.object) {
-			if !p.declared(pair, l.Path) && !p.declared(first, l.Path) {
+			if !p.losses.declared(pair, l.Path) && !p.losses.declared(first, l.Path) {
 				way := fmt.Sprintf("%s -> %s, and by %s", pair.From, pair.To, by)
 				findings = append(findings, finding{i, way, p.definition.schemaOf(pair.To).Place(l.Path), fmt.Sprintf("%s by %s", l, by), partOf(l), end.x, effect{sort: differs}})
 			}
@@ -286,13 +236,13 @@ func (p *prober) identity(ctx context.Context) property {
 		same := corpus.Pair{From: pair.From, To: pair.From}
 		var findings []finding
 		for i, o := range p.talk.convert(ctx, same, objects) {
-			p.came++
+			p.effort.came++
 			if o.object == nil {
 				findings = append(findings, finding{i, same.String(), "", fmt.Sprintf("expected the object as it is, got %s", o.x.judgement.Rejected()), none, o.x, effect{sort: refused}})
 				continue
 			}
 			for _, l := range p.definition.schemaOf(pair.From).Losses(objects[i].Object, o.object) {
-				if f := (finding{i, there(pair), p.definition.schemaOf(pair.From).Place(l.Path), l.String(), none, o.x, p.effectOf(pair.From, l)}); !usual[f.place()] && !p.declared(pair, l.Path) {
+				if f := (finding{i, there(pair), p.definition.schemaOf(pair.From).Place(l.Path), l.String(), none, o.x, p.losses.effectOf(pair.From, l)}); !usual[f.place()] && !p.losses.declared(pair, l.Path) {
 					f.trip = same.String()
 					findings = append(findings, f)
 				}
@@ -345,7 +295,7 @@ func (p *prober) growth() property {
 			if last < fewest {
 				continue
 			}
-			p.came++
+			p.effort.came++
 			half := (last + settled) / 2
 			least, middle, most := of.sizes[settled-1], of.sizes[half], of.sizes[last-1]
 			if least < middle && middle < most {
@@ -375,7 +325,7 @@ func (p *prober) oneRound(ctx context.Context, pair corpus.Pair, lives []life) {
 	if len(current) == 0 {
 		return
 	}
-	for j, t := range p.roundTrip(ctx, pair, current) {
+	for j, t := range p.journeys.roundTrip(ctx, pair, current) {
 		of := &lives[places[j]]
 		switch {
 		case t.there.object == nil:

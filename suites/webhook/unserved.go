@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/fieldpath"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -133,71 +132,4 @@ func (p *prober) convertedOrClosed() property {
 		return findings
 	}
 	return what
-}
-
-const (
-	// mostTried is how many objects are asked for whether a place is lost on the way there, whichever it is.
-	mostTried = 3
-
-	// mostProbed is how many places of an object are tried without a hint, if the webhook has no way back.
-	mostProbed = 200
-)
-
-// forthOnly returns a function that returns what is lost on the way from an unserved version, which API servers do not convert to. What is
-// missing after the way back, if the webhook has one, is lost on the way there only if the object converts to the same with what
-// came back in its place, or with another value. Without a way back, each place is given another value, unless only hints count.
-func (p *prober) forthOnly(pair corpus.Pair, objects []*unstructured.Unstructured, probes bool) func(ctx context.Context, i int, t trip) []corpus.Loss {
-	lost, denied := map[string]int{}, map[string]int{}
-	isLost := func(ctx context.Context, i int, t trip, l corpus.Loss) bool {
-		place := fieldpath.Generalize(l.Path)
-		if len(objects) > 1 && max(lost[place], denied[place]) == mostTried {
-			return false // that one object loses its value says nothing about the values of others
-		}
-		is := p.isLostThere(ctx, pair, objects[i], t.there.object, l, objects)
-		if is {
-			lost[place]++
-		} else {
-			denied[place]++
-		}
-		return is
-	}
-	return func(ctx context.Context, i int, t trip) []corpus.Loss {
-		var suspects []corpus.Loss
-		switch {
-		case t.back.object != nil:
-			suspects = p.lost(pair, objects[i].Object, t.back.object)
-		case probes:
-			for _, path := range corpus.Leaves(objects[i]) {
-				if value, found := corpus.Value(objects[i].Object, path); found && p.definition.schemaOf(pair.From).Notices(path, value) && !p.declared(pair, path) && len(suspects) < mostProbed {
-					suspects = append(suspects, corpus.Loss{Path: path, Before: value})
-				}
-			}
-		}
-		return slices.DeleteFunc(suspects, func(l corpus.Loss) bool { return !isLost(ctx, i, t, l) })
-	}
-}
-
-// isLostThere reports whether a value makes no difference to what an object is converted to, whichever other is in its place.
-func (p *prober) isLostThere(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, converted map[string]any, l corpus.Loss, others []*unstructured.Unstructured) bool {
-	var variants []*unstructured.Unstructured
-	if l.After != nil {
-		variants = append(variants, corpus.With(object, l.Path, l.After))
-	} else {
-		for _, other := range others {
-			if variant, isOther := corpus.Exchange(object, other, l.Path); isOther && len(variants) < 2 {
-				variants = append(variants, variant)
-			}
-		}
-		variants = append(variants, corpus.Without(object, l.Path))
-	}
-	isKnown := false // unless nothing else is converted
-	for _, variant := range variants {
-		if o := p.talk.convert(ctx, pair, []*unstructured.Unstructured{variant})[0]; o.object != nil {
-			if len(p.definition.schemaOf(pair.To).Differences(converted, o.object)) > 0 {
-				return false
-			}
-			isKnown = true
-		}
-	}
-	return isKnown
 }

@@ -24,7 +24,7 @@ const stylish = 30
 // tried once, here, since each specs' requests would take long.
 func (p *prober) comesBack(ctx SpecContext) {
 	p.standard.sound(ctx)
-	p.came = 0
+	p.effort.came = 0
 	what := p.kept(p.stock.each)
 	all, _ := p.against(ctx, what)
 	made := map[string]*unstructured.Unstructured{} // by version; large ones take long to make
@@ -39,7 +39,7 @@ func (p *prober) comesBack(ctx SpecContext) {
 			}
 		}
 	}
-	p.env.Tried(p.came)
+	p.env.Tried(p.effort.came)
 	p.report(ctx, what, all)
 }
 
@@ -50,7 +50,7 @@ func (p *prober) laden(ctx context.Context, pair corpus.Pair, made map[string]*u
 		return nil
 	}
 	objects := p.stock.each(ctx, pair.From)
-	for i, o := range p.forth(ctx, pair, objects) {
+	for i, o := range p.journeys.forth(ctx, pair, objects) {
 		if o.object == nil || annotated(o.object) <= annotated(objects[i].Object) {
 			continue
 		}
@@ -99,7 +99,7 @@ func (p *prober) holdStyle(ctx context.Context, style corpus.Style, what string,
 	GinkgoHelper()
 	special := p.specially(ctx, style, blames)
 	p.tried(p.hold(ctx, special), what)
-	if p.came == 0 {
+	if p.effort.came == 0 {
 		Skip("the webhook converts no object with such values")
 	}
 }
@@ -153,7 +153,7 @@ func (p *prober) nulls(ctx SpecContext) {
 		if p.definition.oneWay(pair) {
 			return findings
 		}
-		for i, t := range p.roundTrip(ctx, pair, objects) {
+		for i, t := range p.journeys.roundTrip(ctx, pair, objects) {
 			if t.back.object != nil {
 				findings = append(findings, p.replacedNulls(pair, i, objects[i].Object, t.back)...)
 			}
@@ -170,9 +170,9 @@ func (p *prober) replacedNulls(pair corpus.Pair, at int, before map[string]any, 
 		if value, _ := corpus.Value(before, path); value != nil {
 			continue
 		}
-		if value, _ := corpus.Value(back.object, path); value != nil && !p.declared(pair, path) {
+		if value, _ := corpus.Value(back.object, path); value != nil && !p.losses.declared(pair, path) {
 			l := corpus.Loss{Path: path, After: value}
-			findings = append(findings, finding{at, there(pair), p.definition.schemaOf(pair.From).Place(path), l.String(), none, back.x, p.effectOf(pair.From, l)})
+			findings = append(findings, finding{at, there(pair), p.definition.schemaOf(pair.From).Place(path), l.String(), none, back.x, p.losses.effectOf(pair.From, l)})
 		}
 	}
 	return findings
@@ -236,10 +236,10 @@ func (p *prober) huge(ctx SpecContext) {
 		return findings
 	}
 	p.standard.sound(ctx)
-	p.came = 0
+	p.effort.came = 0
 	all, tried := p.against(ctx, what)
 	all = append(all, p.overflows(ctx)...)
-	p.env.Tried(p.came)
+	p.env.Tried(p.effort.came)
 	p.report(ctx, what, all)
 	p.tried(tried, "so much")
 }
@@ -265,7 +265,7 @@ func (p *prober) additions(ctx SpecContext) {
 	p.definition.needsSchemas("which values are defaults")
 	p.standard.sound(ctx)
 	p.independently(ctx)
-	p.came = 0
+	p.effort.came = 0
 	what := p.added(p.stock.each, true)
 	all, _ := p.against(ctx, what)
 	if len(all) == 0 || !p.fails(all) && !p.budget.spent() {
@@ -274,7 +274,7 @@ func (p *prober) additions(ctx SpecContext) {
 			what, all = partial, more
 		}
 	}
-	p.env.Tried(p.came)
+	p.env.Tried(p.effort.came)
 	p.report(ctx, what, fewZeros(all))
 	p.someCame(ctx)
 }
@@ -315,7 +315,7 @@ func (p *prober) added(objects func(ctx context.Context, version string) []*unst
 	return property{mutual: true, objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		schema := p.definition.schemaOf(pair.From)
 		var findings []finding
-		for i, t := range p.roundTrip(ctx, pair, objects) {
+		for i, t := range p.journeys.roundTrip(ctx, pair, objects) {
 			if t.back.object == nil {
 				continue
 			}
@@ -325,13 +325,13 @@ func (p *prober) added(objects func(ctx context.Context, version string) []*unst
 			if whole {
 				before = defaulted
 			}
-			if slices.ContainsFunc(p.lost(pair, objects[i].Object, t.back.object), func(l corpus.Loss) bool { return !l.Empty }) {
+			if slices.ContainsFunc(p.losses.lost(pair, objects[i].Object, t.back.object), func(l corpus.Loss) bool { return !l.Empty }) {
 				continue // something else has come back, and was reported
 			}
-			p.came++
+			p.effort.came++
 			for _, l := range schema.Losses(t.back.object, before) {
 				isDefault := !slices.ContainsFunc(surplus, func(s corpus.Loss) bool { return strings.HasPrefix(s.Path, l.Path) })
-				if l.After == nil && !isDefault && !isFiller(schema, l) && !strings.HasPrefix(l.Path, "metadata.annotations") && !wrong(schema, t.back.object, l.Path) && !p.declared(pair, l.Path) {
+				if l.After == nil && !isDefault && !isFiller(schema, l) && !strings.HasPrefix(l.Path, "metadata.annotations") && !wrong(schema, t.back.object, l.Path) && !p.losses.declared(pair, l.Path) {
 					addition := corpus.Loss{Path: l.Path, After: l.Before, Added: true, Default: schema.OtherDefault(t.back.object, l.Path)}
 					part := none
 					if addition.Default != nil {
@@ -364,10 +364,10 @@ func (p *prober) converted(objects func(ctx context.Context, version string) []*
 		outcomes := p.talk.answers(ctx, pair, objects)
 		if !met[pair] {
 			met[pair] = true
-			p.meet(ctx, pair, objects, outcomes)
+			p.coverage.meet(ctx, pair, objects, outcomes)
 		}
 		for i, o := range outcomes {
-			p.came++
+			p.effort.came++
 			if o.raw == nil && (!crashed(&o.x) || p.crossings.isClosed(ctx, pair.From) || !p.usual(ctx)[finding{trip: there(pair)}.place()]) {
 				findings = append(findings, finding{i, pair.String(), "", fmt.Sprintf("conversion failed: %s", o.x.judgement.Rejected()), none, o.x, effect{sort: refused}})
 			}
@@ -401,11 +401,11 @@ func (p *prober) valid(sorts ...corpus.ProblemSort) property {
 	return property{objects: large, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		schema := p.definition.schemaOf(pair.To)
 		var findings []finding
-		for i, o := range p.forth(ctx, pair, objects) {
+		for i, o := range p.journeys.forth(ctx, pair, objects) {
 			if o.object == nil {
 				continue
 			}
-			p.came++
+			p.effort.came++
 			converted := corpus.Restored(objects[i], o.object).DeepCopy().Object
 			whole(converted)
 			if !slices.Contains(sorts, corpus.Unknown) {

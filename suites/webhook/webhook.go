@@ -24,15 +24,10 @@ func area(tick time.Duration) suites.Area {
 
 func register(env *suites.Env, tick time.Duration) {
 	p := &prober{
-		env:          env,
-		tick:         tick,
-		trips:        map[corpus.Pair][]trip{},
-		surviving:    map[corpus.Pair]map[string]bool{},
-		declarations: map[string]bool{},
-		coverage:     map[corpus.Pair]*corpus.Coverage{},
-		results:      map[corpus.Pair]reports.Coverage{},
-		stale:        map[string]*earlier{},
-		lonely:       map[corpus.Pair][]*unstructured.Unstructured{},
+		env:    env,
+		tick:   tick,
+		stale:  map[string]*earlier{},
+		lonely: map[corpus.Pair][]*unstructured.Unstructured{},
 	}
 	p.definition = &definition{env: env}
 	p.budget = &budget{env: env}
@@ -50,6 +45,21 @@ func register(env *suites.Env, tick time.Duration) {
 	p.standard = &standards{
 		env: env, exhibits: p.exhibits, connection: p.connection, talk: p.talk, routes: p.routes, stock: p.stock,
 		crossings: p.crossings,
+	}
+	p.coverage = &coverage{
+		env: env, definition: p.definition, stock: p.stock, crossings: p.crossings, of: map[corpus.Pair]*corpus.Coverage{},
+		reported: map[corpus.Pair]reports.Coverage{},
+	}
+	p.journeys = &journeys{talk: p.talk, stock: p.stock, coverage: p.coverage, trips: map[corpus.Pair][]trip{}}
+	p.losses = &losses{env: env, definition: p.definition, talk: p.talk, declarations: map[string]bool{}}
+	p.effort = &effort{}
+	p.survivors = &survivors{
+		definition: p.definition, connection: p.connection, talk: p.talk, stock: p.stock, crossings: p.crossings,
+		journeys: p.journeys, places: map[corpus.Pair]map[string]bool{},
+	}
+	p.failures = &failures{
+		env: env, definition: p.definition, talk: p.talk, routes: p.routes, stock: p.stock, crossings: p.crossings,
+		standard: p.standard, journeys: p.journeys,
 	}
 
 	BeforeEach(p.budget.inBudget)

@@ -1,0 +1,188 @@
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// failures knows which objects the webhook does not convert.
+type failures struct {
+	env        *suites.Env
+	definition *definition
+	talk       *conversation
+	routes     *routes
+	stock      *stock
+	crossings  *crossings
+	standard   *standards
+	journeys   *journeys
+
+	known *[]found // nil before they are known
+}
+
+// breaksDown reports whether the webhook breaks down over an object without anything special about it on the way of a pair, which
+// webhook.failure.avoided reports.
+func (fs *failures) breaksDown(ctx context.Context, pair corpus.Pair) bool {
+	return slices.ContainsFunc(fs.all(ctx), func(f found) bool { return f.pair == pair && crashed(&f.x) })
+}
+
+// tooLarge returns objects with large integers that the webhook properly refuses, which webhook.conversion.integers passes over: one for
+// each way and field. Crashes are left to that.
+func (fs *failures) tooLarge(ctx context.Context) []found {
+	var all []found
+	if fs.standard.unsound(ctx) != nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, pair := range fs.crossings.pairs(ctx) {
+		if fs.crossings.isClosed(ctx, pair.From) {
+			continue
+		}
+		objects := fs.stock.singles(ctx, pair.From, corpus.Integers)
+		for i, o := range fs.talk.answers(ctx, pair, objects) {
+			if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() {
+				continue
+			}
+			one := fs.refusedInteger(refusal{version: pair.From, object: objects[i], x: o.x})
+			if place := one.place(); !seen[place] {
+				seen[place] = true
+				all = append(all, one)
+			}
+		}
+	}
+	return all
+}
+
+// refusedInteger is that an object with a large integer was refused.
+func (fs *failures) refusedInteger(r refusal) found {
+	pair := corpus.Pair{From: r.version, To: r.x.to}
+	isOther := func(path string) bool {
+		value, _ := corpus.Value(r.object.Object, path)
+		n, is := value.(int64)
+		return !is || -math.MaxInt16 <= n && n <= math.MaxInt16
+	}
+	path := strings.Join(slices.DeleteFunc(fs.definition.schemaOf(r.version).Given(r.object), isOther), ", ")
+	message := fmt.Sprintf("conversion failed for an object that the schema allows, with a large integer at %s: %s", path, r.x.judgement.Rejected())
+	one := found{finding: finding{0, pair.String(), path, message, requirement.PartRefusedValue, r.x, effect{sort: refused}}, pair: pair, subject: r.object}
+	one.again = fs.refusedAgain(r, path, fs.refusedInteger)
+	return one
+}
+
+// all returns the generated objects that the webhook did not convert: the smallest mixed ones, and of the others one for each way and
+// message. Those whose response violates another requirement are left to that.
+func (fs *failures) all(ctx context.Context) []found {
+	if fs.known != nil {
+		return *fs.known
+	}
+	var all []found
+	seen := map[string]bool{}
+	add := func(r refusal, every bool) {
+		if r.failed() {
+			seen[r.words()] = true
+			all = append(all, fs.refusedObject(r, every))
+		}
+	}
+	if !fs.definition.generates() {
+		return nil
+	}
+	all = append(all, slices.Concat(fs.routes.refusedWays(ctx), fs.crossings.unconverted(ctx))...)
+	unsound := len(fs.crossings.pairs(ctx)) > 0 && fs.standard.unsound(ctx) != nil
+	isShown := func(version string) bool { return unsound && len(fs.env.Subject.Corpus.Objects(version)) > 0 } // by a sample
+	for _, version := range fs.env.Subject.Corpus.Versions {
+		if isShown(version) || fs.crossings.isClosed(ctx, version) {
+			continue
+		}
+		for _, r := range fs.stock.refusedSamples(ctx, version) {
+			add(r, true)
+		}
+		one := fs.stock.pool(ctx, version)
+		for _, r := range one.refusals {
+			add(r, len(one.objects) == 0)
+		}
+	}
+	for _, pair := range fs.crossings.pairs(ctx) {
+		if isShown(pair.From) || fs.routes.isRefused(ctx, pair) {
+			continue
+		}
+		objects := fs.stock.each(ctx, pair.From)
+		for i, o := range fs.journeys.forth(ctx, pair, objects) {
+			if r := (refusal{version: pair.From, object: objects[i], x: o.x}); o.object == nil && !seen[r.words()] {
+				if crashed(&r.x) && fs.talk.late == nil {
+					r.needs = fs.stock.pool(ctx, pair.From).generator.Needed(ctx, r.object, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
+						return fs.stock.causes(ctx, pair.From, objects)
+					})
+				}
+				add(r, false)
+			}
+		}
+	}
+	if ctx.Err() == nil {
+		fs.known = &all
+	}
+	return all
+}
+
+// refusedObject is that an object was not converted, and all of its version neither if every is set. If a smaller object is not either, it names
+// the fields of that.
+func (fs *failures) refusedObject(r refusal, every bool) found {
+	pair := corpus.Pair{From: r.version, To: r.x.to}
+	given := fs.definition.schemaOf(r.version).Given(r.object)
+	path := cmp.Or(r.needs, strings.Join(given, ", "))
+	about, when := "with "+firstOf(given), ""
+	if len(given) == 0 {
+		about = "without any field of its own"
+	}
+	if r.needs != "" {
+		when = "without " + fs.definition.schemaOf(r.version).Pattern(path)
+		about = "without " + path + ", and succeeded with it"
+	}
+	message := fmt.Sprintf("conversion failed for an object that the schema allows, %s: %s", about, r.x.judgement.Rejected())
+	part := none
+	if !crashed(&r.x) && !every && (r.settled || len(corpus.Leaves(r.object)) > 0) {
+		part = requirement.PartRefusedValue
+	}
+	one := found{finding: finding{0, pair.String(), path, message, part, r.x, effect{sort: refused}}, pair: pair, subject: r.object, when: when}
+	if r.needs == "" && len(given) > 1 {
+		one.effect.where = fieldpath.Around(given...)
+	}
+	one.again = fs.refusedAgain(r, path, func(r refusal) found { return fs.refusedObject(r, every) })
+	return one
+}
+
+// refusedAgain returns a function that asks for another object in place of one that was refused, which names a path. It is another finding if one
+// was a crash, if it names nothing any more, or if the path is what the object needs, which a smaller one may need more than.
+func (fs *failures) refusedAgain(r refusal, path string, says func(refusal) found) func(context.Context, *unstructured.Unstructured) (found, bool) {
+	return func(ctx context.Context, object *unstructured.Unstructured) (found, bool) {
+		if r.needs != "" && len(corpus.Leaves(object)) < len(corpus.Leaves(r.object)) {
+			return found{}, false
+		}
+		late := fs.talk.late
+		o := fs.talk.answers(ctx, corpus.Pair{From: r.version, To: r.x.to}, []*unstructured.Unstructured{object})[0]
+		other := refusal{version: r.version, object: object, x: o.x, settled: r.settled, needs: r.needs}
+		if o.raw != nil || fs.talk.late != late || !other.failed() || crashed(&o.x) != crashed(&r.x) {
+			return found{}, false
+		}
+		again := says(other)
+		return again, again.path != "" || path == ""
+	}
+}
+
+// firstOf names a few of the fields that are given in an object: a line of a report is to have room for what the webhook says of them.
+func firstOf(given []string) string {
+	const most = 3
+	text := strings.Join(given[:min(len(given), most)], ", ")
+	if more := len(given) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more fields", more)
+	}
+	return text
+}
