@@ -25,10 +25,10 @@ const (
 // refuses none that the schema allows, for one that schemas exclude. A webhook that makes something of it keeps its contract.
 func (p *prober) badObject(ctx SpecContext) {
 	p.standard.sound(ctx)
-	p.dependencies(ctx) // which asks for objects alone
+	p.dependence.all(ctx) // which asks for objects alone
 	tried := 0
 	for _, pair := range p.crossings.pairs(ctx) {
-		bad := append(slices.Clone(p.lonely[pair]), p.refusedAlone(ctx, pair)...)
+		bad := append(slices.Clone(p.dependence.lonely[pair]), p.refusedAlone(ctx, pair)...)
 		if len(bad) == 0 {
 			bad = p.refusedSpoiled(ctx, pair)
 		}
@@ -84,7 +84,7 @@ func (p *prober) refusedSpoiled(ctx context.Context, pair corpus.Pair) []*unstru
 		}
 	}
 	for i, o := range p.talk.answers(ctx, pair, spoiled) {
-		if o.raw == nil || i < mostAlone && p.byItself(ctx, pair, spoiled[i]) == nil {
+		if o.raw == nil || i < mostAlone && p.dependence.byItself(ctx, pair, spoiled[i]) == nil {
 			return spoiled[i : i+1]
 		}
 	}
@@ -106,7 +106,7 @@ func implausible(value any) []any {
 // with the answer for the object alone is up to other specs.
 func (p *prober) between(ctx context.Context, pair corpus.Pair, bad *unstructured.Unstructured) {
 	GinkgoHelper()
-	objects := p.batch(ctx, pair.From, batched)
+	objects := p.dependence.batch(ctx, pair.From, batched)
 	at := batched / 2
 	bad = bad.DeepCopy()
 	bad.SetName(objects[at].GetName())

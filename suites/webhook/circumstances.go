@@ -24,7 +24,7 @@ const longName = 63
 func isSpecial(name string) bool { return len(name) >= longName || strings.Contains(name, ".") }
 
 // traits returns what is special about the metadata of an object.
-func (p *prober) traits(object *unstructured.Unstructured) []trait {
+func (x *examiner) traits(object *unstructured.Unstructured) []trait {
 	var all []trait
 	for _, field := range []string{"deletionTimestamp", "finalizers", "generateName", "managedFields", "ownerReferences", "labels", "annotations"} {
 		if _, has, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", field); has {
@@ -48,7 +48,7 @@ func (p *prober) traits(object *unstructured.Unstructured) []trait {
 		if len(name) >= longName {
 			words = fmt.Sprintf("has %d characters", len(name))
 		}
-		all = append(all, trait{"name", words, func(object *unstructured.Unstructured) { object.SetName(fmt.Sprintf("alone-%d", p.talk.calls)) }})
+		all = append(all, trait{"name", words, func(object *unstructured.Unstructured) { object.SetName(fmt.Sprintf("alone-%d", x.talk.calls)) }})
 	}
 	if namespace := object.GetNamespace(); len(namespace) >= longName {
 		all = append(all, trait{"namespace", fmt.Sprintf("has %d characters", len(namespace)), func(object *unstructured.Unstructured) { object.SetNamespace("default") }})
@@ -57,9 +57,9 @@ func (p *prober) traits(object *unstructured.Unstructured) []trait {
 }
 
 // plainer returns a finding for its object without what is special about its metadata, as far as that has it.
-func (p *prober) plainer(ctx context.Context, what property, f found) found {
-	for _, t := range p.traits(f.subject) {
-		if again, is := p.without(ctx, what, f, t); is {
+func (x *examiner) plainer(ctx context.Context, what property, f found) found {
+	for _, t := range x.traits(f.subject) {
+		if again, is := x.without(ctx, what, f, t); is {
 			f = again
 		}
 	}
@@ -67,42 +67,42 @@ func (p *prober) plainer(ctx context.Context, what property, f found) found {
 }
 
 // without returns the same finding for its object without what is special about that, and whether that has it.
-func (p *prober) without(ctx context.Context, what property, f found, traits ...trait) (found, bool) {
+func (x *examiner) without(ctx context.Context, what property, f found, traits ...trait) (found, bool) {
 	plain := f.subject.DeepCopy()
 	for _, t := range traits {
 		t.plain(plain)
 	}
-	if len(p.definition.schemaOf(f.pair.From).Problems(plain.Object)) > 0 {
+	if len(x.definition.schemaOf(f.pair.From).Problems(plain.Object)) > 0 {
 		return f, false
 	}
-	return p.alone(ctx, what, f, plain)
+	return x.alone(ctx, what, f, plain)
 }
 
 // circumstances notes of the first of some places what it takes in the metadata of its object, which is as plain as can be, and of the others
 // whether they take that, too.
-func (p *prober) circumstances(ctx context.Context, what property, places []found) {
+func (x *examiner) circumstances(ctx context.Context, what property, places []found) {
 	if places[0].when != "" {
 		return // it is explained
 	}
 	var takes []trait
 	var words []string
-	for _, t := range p.traits(places[0].subject) {
+	for _, t := range x.traits(places[0].subject) {
 		path := "metadata." + t.field
 		if places[0].isAbout(path) {
 			continue
 		}
-		if _, is := p.without(ctx, what, places[0], t); !is {
+		if _, is := x.without(ctx, what, places[0], t); !is {
 			takes, words = append(takes, t), append(words, path+" "+t.words)
 		}
 	}
-	if len(takes) == 0 || p.talk.isLateHere() {
+	if len(takes) == 0 || x.talk.isLateHere() {
 		return
 	}
-	calls, ends := p.talk.calls, p.env.Subject.Ends()
+	calls, ends := x.talk.calls, x.env.Subject.Ends()
 	for i, f := range places {
-		isKnown := p.talk.calls-calls < mostConfirming && p.env.Subject.Ends()-ends < mostFatal && !p.talk.isLateHere() && !p.budget.spent() && ctx.Err() == nil
+		isKnown := x.talk.calls-calls < mostConfirming && x.env.Subject.Ends()-ends < mostFatal && !x.talk.isLateHere() && !x.budget.spent() && ctx.Err() == nil
 		if i > 0 && isKnown {
-			if _, is := p.without(ctx, what, f, takes...); is {
+			if _, is := x.without(ctx, what, f, takes...); is {
 				continue
 			}
 		}

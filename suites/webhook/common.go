@@ -21,15 +21,15 @@ const fewSharing = 3
 
 // inquiry looks for what the places that a spec found have in common, so that one defect is one cause. It asks for objects within bounds.
 type inquiry struct {
-	p           *prober
+	p           *examiner
 	what        property
 	calls, ends int // before it
 }
 
 // explain notes of places that show by themselves which circumstances these take, as far as it is not known.
-func (p *prober) explain(ctx context.Context, what property, places []found) {
+func (x *examiner) explain(ctx context.Context, what property, places []found) {
 	afterEdits(places)
-	q := &inquiry{p: p, what: what, calls: p.talk.calls, ends: p.env.Subject.Ends()}
+	q := &inquiry{p: x, what: what, calls: x.talk.calls, ends: x.env.Subject.Ends()}
 	q.breakdowns(ctx, places)
 	q.several(ctx, places)
 	q.beside(ctx, places)

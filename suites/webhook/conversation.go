@@ -34,126 +34,6 @@ type conversation struct {
 	written map[*unstructured.Unstructured]json.RawMessage // the objects of the stock as JSON, since they are sent again and again
 }
 
-// exchange is a request to the webhook, what came back, and what the judge says of it.
-type exchange struct {
-	what      string // such as "v1beta1 -> v1 in ConversionReview v1"
-	to        string // version that was asked for
-	request   contract.Request
-	body      []byte
-	response  contract.Response
-	judgement contract.Judgement
-	before    *exchange    // whose outcome was sent in this one, or that shows something together with it; nil if there is none
-	raw       *malformed   // how it was sent if API servers send nothing like it
-	client    *wire.Client // that sent it, if not the subject's
-}
-
-// ask asks for the conversion of objects at the version that begins the pair to the one that ends it.
-func (cv *conversation) ask(ctx context.Context, reviewVersion string, pair corpus.Pair, objects ...*unstructured.Unstructured) exchange {
-	request := cv.request(reviewVersion, pair.To, objects...)
-	body, err := request.Body()
-	cv.env.Require(err, "building a request")
-	x := exchange{what: fmt.Sprintf("%s in ConversionReview %s", pair, reviewVersion), request: request, body: body}
-	if fatal := cv.env.Subject.Fatal(pair.To, objects); fatal != nil {
-		x.response = *fatal
-	} else {
-		x = cv.connection.send(ctx, x.what, request, body)
-		cv.env.Subject.Note(pair.To, objects, x.response)
-	}
-	x.to = pair.To
-	x.judgement = request.Judge(x.response)
-	cv.shorten(&x)
-	return x
-}
-
-// shorten drops most of a response that API servers reject if it is out of proportion to the request, once there were many of them:
-// they may be kept for each object.
-func (cv *conversation) shorten(x *exchange) {
-	if most := proportionate(x); x.judgement.Rejected() != nil && len(x.response.Body) > most {
-		if cv.hoard += len(x.response.Body); cv.hoard > maxHoard {
-			x.response.Body, x.judgement.Message = kept(x), strings.Clone(x.judgement.Message[:min(len(x.judgement.Message), most)])
-		}
-	}
-}
-
-// maxHoard is how much is kept of responses that are out of proportion, in bytes.
-const maxHoard = 16 << 20
-
-func (cv *conversation) request(reviewVersion, to string, objects ...*unstructured.Unstructured) contract.Request {
-	cv.calls++
-	return contract.Request{
-		ReviewVersion:     reviewVersion,
-		UID:               uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "crdconform/%d", cv.calls)).String(),
-		DesiredAPIVersion: cv.env.Subject.Corpus.APIVersion(to),
-		Objects:           cv.json(objects),
-	}
-}
-
-// json renders objects for a request. Those that are asked for again and again were rendered before.
-func (cv *conversation) json(objects []*unstructured.Unstructured) []json.RawMessage {
-	all := make([]json.RawMessage, 0, len(objects))
-	for _, object := range objects {
-		raw, known := cv.written[object]
-		if !known {
-			raw = corpus.JSON(object)[0]
-		}
-		all = append(all, raw)
-	}
-	return all
-}
-
-// refused reports whether a webhook said that it does not know ConversionReview v1: by HTTP status, by a failure, or by
-// answering in v1beta1. Whatever else goes wrong is not meant as an answer.
-func (x *exchange) refused() bool {
-	switch x.judgement.Stopped {
-	case requirement.WebhookResponseHTTPStatus:
-		return x.unknown()
-	case requirement.WebhookFailureAvoided:
-		return true
-	case requirement.WebhookResponseReviewVersion:
-		return slices.ContainsFunc(x.judgement.Of(requirement.WebhookResponseReviewVersion), func(v contract.Violation) bool {
-			return strings.Contains(v.Actual, "apiextensions.k8s.io/v1beta1")
-		})
-	default:
-		return false
-	}
-}
-
-// unknown reports whether a webhook said by HTTP status that it cannot make anything of a request.
-func (x *exchange) unknown() bool {
-	return x.response.Status >= 400 && x.response.Status < 500 && x.response.RedirectedTo == ""
-}
-
-// renamed returns a copy of an object with a name and a UID that no object had before, so that the webhook cannot know it. A name that is long
-// or has dots is as long and has as many then.
-func (cv *conversation) renamed(object *unstructured.Unstructured) *unstructured.Unstructured {
-	other := object.DeepCopy()
-	name := fmt.Sprintf("alone-%d", cv.calls)
-	if was := object.GetName(); isSpecial(was) {
-		name += was[min(len(name), len(was)):]
-	}
-	other.SetName(name)
-	other.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(other.GetName())).String()))
-	return other
-}
-
-// mostFatal is over how many objects a program may end while one is made smaller. Each takes as long as the program takes to start.
-const mostFatal = 12
-
-// alike asks for the rest of a batch at once. If the program ends over it too, all of it is held for what it ends over.
-func (cv *conversation) alike(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
-	x := cv.ask(ctx, cv.spoken(ctx), pair, objects...)
-	if !suites.Ended(x.response) {
-		defer func() { cv.hasty = true }()
-		cv.hasty = false
-		return cv.answers(ctx, pair, objects)
-	}
-	outcomes := make([]outcome, len(objects))
-	for i := range outcomes {
-		outcomes[i].x = x
-	}
-	return outcomes
-}
-
 // anew returns a copy of an object that has nothing in its metadata by which the webhook can know it.
 func (cv *conversation) anew(object *unstructured.Unstructured) *unstructured.Unstructured {
 	other := cv.renamed(object)
@@ -282,4 +162,124 @@ func (x *exchange) speechless() bool {
 // isLateHere reports whether an object was not converted in time in the running spec.
 func (cv *conversation) isLateHere() bool {
 	return cv.late != nil && cv.late.spec == CurrentSpecReport().LeafNodeText
+}
+
+// renamed returns a copy of an object with a name and a UID that no object had before, so that the webhook cannot know it. A name that is long
+// or has dots is as long and has as many then.
+func (cv *conversation) renamed(object *unstructured.Unstructured) *unstructured.Unstructured {
+	other := object.DeepCopy()
+	name := fmt.Sprintf("alone-%d", cv.calls)
+	if was := object.GetName(); isSpecial(was) {
+		name += was[min(len(name), len(was)):]
+	}
+	other.SetName(name)
+	other.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(other.GetName())).String()))
+	return other
+}
+
+// exchange is a request to the webhook, what came back, and what the judge says of it.
+type exchange struct {
+	what      string // such as "v1beta1 -> v1 in ConversionReview v1"
+	to        string // version that was asked for
+	request   contract.Request
+	body      []byte
+	response  contract.Response
+	judgement contract.Judgement
+	before    *exchange    // whose outcome was sent in this one, or that shows something together with it; nil if there is none
+	raw       *malformed   // how it was sent if API servers send nothing like it
+	client    *wire.Client // that sent it, if not the subject's
+}
+
+// ask asks for the conversion of objects at the version that begins the pair to the one that ends it.
+func (cv *conversation) ask(ctx context.Context, reviewVersion string, pair corpus.Pair, objects ...*unstructured.Unstructured) exchange {
+	request := cv.request(reviewVersion, pair.To, objects...)
+	body, err := request.Body()
+	cv.env.Require(err, "building a request")
+	x := exchange{what: fmt.Sprintf("%s in ConversionReview %s", pair, reviewVersion), request: request, body: body}
+	if fatal := cv.env.Subject.Fatal(pair.To, objects); fatal != nil {
+		x.response = *fatal
+	} else {
+		x = cv.connection.send(ctx, x.what, request, body)
+		cv.env.Subject.Note(pair.To, objects, x.response)
+	}
+	x.to = pair.To
+	x.judgement = request.Judge(x.response)
+	cv.shorten(&x)
+	return x
+}
+
+// shorten drops most of a response that API servers reject if it is out of proportion to the request, once there were many of them:
+// they may be kept for each object.
+func (cv *conversation) shorten(x *exchange) {
+	if most := proportionate(x); x.judgement.Rejected() != nil && len(x.response.Body) > most {
+		if cv.hoard += len(x.response.Body); cv.hoard > maxHoard {
+			x.response.Body, x.judgement.Message = kept(x), strings.Clone(x.judgement.Message[:min(len(x.judgement.Message), most)])
+		}
+	}
+}
+
+// maxHoard is how much is kept of responses that are out of proportion, in bytes.
+const maxHoard = 16 << 20
+
+func (cv *conversation) request(reviewVersion, to string, objects ...*unstructured.Unstructured) contract.Request {
+	cv.calls++
+	return contract.Request{
+		ReviewVersion:     reviewVersion,
+		UID:               uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "crdconform/%d", cv.calls)).String(),
+		DesiredAPIVersion: cv.env.Subject.Corpus.APIVersion(to),
+		Objects:           cv.json(objects),
+	}
+}
+
+// json renders objects for a request. Those that are asked for again and again were rendered before.
+func (cv *conversation) json(objects []*unstructured.Unstructured) []json.RawMessage {
+	all := make([]json.RawMessage, 0, len(objects))
+	for _, object := range objects {
+		raw, known := cv.written[object]
+		if !known {
+			raw = corpus.JSON(object)[0]
+		}
+		all = append(all, raw)
+	}
+	return all
+}
+
+// refused reports whether a webhook said that it does not know ConversionReview v1: by HTTP status, by a failure, or by
+// answering in v1beta1. Whatever else goes wrong is not meant as an answer.
+func (x *exchange) refused() bool {
+	switch x.judgement.Stopped {
+	case requirement.WebhookResponseHTTPStatus:
+		return x.unknown()
+	case requirement.WebhookFailureAvoided:
+		return true
+	case requirement.WebhookResponseReviewVersion:
+		return slices.ContainsFunc(x.judgement.Of(requirement.WebhookResponseReviewVersion), func(v contract.Violation) bool {
+			return strings.Contains(v.Actual, "apiextensions.k8s.io/v1beta1")
+		})
+	default:
+		return false
+	}
+}
+
+// unknown reports whether a webhook said by HTTP status that it cannot make anything of a request.
+func (x *exchange) unknown() bool {
+	return x.response.Status >= 400 && x.response.Status < 500 && x.response.RedirectedTo == ""
+}
+
+// mostFatal is over how many objects a program may end while one is made smaller. Each takes as long as the program takes to start.
+const mostFatal = 12
+
+// alike asks for the rest of a batch at once. If the program ends over it too, all of it is held for what it ends over.
+func (cv *conversation) alike(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
+	x := cv.ask(ctx, cv.spoken(ctx), pair, objects...)
+	if !suites.Ended(x.response) {
+		defer func() { cv.hasty = true }()
+		cv.hasty = false
+		return cv.answers(ctx, pair, objects)
+	}
+	outcomes := make([]outcome, len(objects))
+	for i := range outcomes {
+		outcomes[i].x = x
+	}
+	return outcomes
 }

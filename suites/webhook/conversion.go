@@ -1,10 +1,8 @@
 package webhook
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -30,8 +28,8 @@ func conversion(env *suites.Env, p *prober) {
 
 		env.It(requirement.WebhookConversionPath, "converts objects to each version directly and by way of each other", func(ctx SpecContext) {
 			p.routes.needsThree(ctx, "needs three versions")
-			p.hold(ctx, p.path())
-			p.someCame(ctx)
+			p.trials.hold(ctx, p.path())
+			p.trials.someCame(ctx)
 		})
 
 		env.It(requirement.WebhookConversionIdentity, "asks for objects at their own version, also among others", p.ownVersion)
@@ -39,24 +37,24 @@ func conversion(env *suites.Env, p *prober) {
 		env.It(requirement.WebhookConversionPure, "asks for the same again, and many times at once", p.pure, suites.Slow)
 
 		env.It(requirement.WebhookConversionGrowth, "converts objects there and back many times", func(ctx SpecContext) {
-			p.hold(ctx, p.growth())
+			p.trials.hold(ctx, p.growth())
 		})
 
 		env.It(requirement.WebhookConversionEdits, "changes a field at the other version and converts back and forth", func(ctx SpecContext) {
 			p.definition.needsGenerated("which values a field may have")
 			p.standard.sound(ctx)
-			p.independently(ctx)
-			p.hold(ctx, p.edits())
+			p.dependence.independently(ctx)
+			p.trials.hold(ctx, p.edits())
 		})
 
 		env.It(requirement.WebhookConversionSchema, "looks for types and fields that the schemas do not have in converted objects", func(ctx SpecContext) {
 			p.definition.needsSchemas("what a version allows")
-			p.hold(ctx, p.valid(corpus.WrongType, corpus.Unknown))
+			p.trials.hold(ctx, p.valid(corpus.WrongType, corpus.Unknown))
 		})
 
 		env.It(requirement.WebhookConversionValidation, "validates converted objects by the schemas", func(ctx SpecContext) {
 			p.definition.needsSchemas("what a version allows")
-			p.hold(ctx, p.valid(corpus.Invalid, corpus.Rule))
+			p.trials.hold(ctx, p.valid(corpus.Invalid, corpus.Rule))
 		})
 
 		env.It(requirement.WebhookConversionStrings, "puts all kinds of text into objects and looks for it afterwards", p.strings)
@@ -66,18 +64,6 @@ func conversion(env *suites.Env, p *prober) {
 		env.It(requirement.WebhookConversionEarlierSchemas, "converts objects that earlier schemas allowed to every other version and back", p.earlierKept)
 		env.It(requirement.WebhookConversionHuge, "converts objects of up to a megabyte", p.huge)
 	})
-}
-
-// someCame skips a spec if every object has lost something that other specs report, or if none is converted back.
-func (p *prober) someCame(ctx context.Context) {
-	GinkgoHelper()
-	switch {
-	case p.effort.came > 0:
-	case !slices.ContainsFunc(p.crossings.pairs(ctx), func(pair corpus.Pair) bool { return !p.definition.oneWay(pair) }):
-		p.env.Inapplicable("objects are only converted from " + strings.Join(p.env.Subject.Corpus.Unserved, ", ") + ", which is not served, and never back")
-	default:
-		Skip("cannot be judged while webhook.conversion.round-trip fails for every object")
-	}
 }
 
 func (p *prober) documentedExample(ctx SpecContext) {

@@ -23,26 +23,26 @@ const (
 
 // crowded looks in a batch of so many objects for one that is converted otherwise than in a small one, and then alone. That a large one is
 // not converted at all is up to webhook.batch.sizes.
-func (p *prober) crowded(ctx context.Context, pair corpus.Pair, number int) (dependency, bool) {
-	different, expected := p.manyConverted(ctx, pair, number)
-	if len(different) < 2 || p.connection.silent != nil {
+func (dp *dependence) crowded(ctx context.Context, pair corpus.Pair, number int) (dependency, bool) {
+	different, expected := dp.manyConverted(ctx, pair, number)
+	if len(different) < 2 || dp.connection.silent != nil {
 		return dependency{}, false
 	}
 	objects := corpus.Multiply(different, number)
-	x := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, objects...)
+	x := dp.talk.ask(ctx, dp.standard.reviewVersion(ctx), pair, objects...)
 	if x.judgement.Rejected() != nil {
 		return dependency{}, false
 	}
 	for i, raw := range x.judgement.Objects {
-		if len(apart(p.definition.schemaOf(pair.To), expected[i%len(expected)], p.exhibits.decode(raw))) == 0 {
+		if len(apart(dp.definition.schemaOf(pair.To), expected[i%len(expected)], dp.exhibits.decode(raw))) == 0 {
 			continue
 		}
-		alone := p.byItself(ctx, pair, objects[i])
-		d := dependency{pair: pair, at: i, x: x, apart: p.apart(pair, alone, raw)}
+		alone := dp.byItself(ctx, pair, objects[i])
+		d := dependency{pair: pair, at: i, x: x, apart: dp.apart(pair, alone, raw)}
 		if len(d.apart) == 0 || alone == nil {
 			continue
 		}
-		d.unsteady = p.otherwise(ctx, d, objects[i], alone)
+		d.unsteady = dp.otherwise(ctx, d, objects[i], alone)
 		return d, true
 	}
 	return dependency{}, false
@@ -51,11 +51,11 @@ func (p *prober) crowded(ctx context.Context, pair corpus.Pair, number int) (dep
 // manyConverted returns objects that differ from each other, and what they are converted to on the way of a pair: at most so many, those with
 // many fields first, and few enough bytes for a batch of the number. If they are fewer, batches repeat them. Then their number shares no
 // factor with 10, or objects would be the same that are 10, 100 or 500 apart.
-func (p *prober) manyConverted(ctx context.Context, pair corpus.Pair, number int) (objects []*unstructured.Unstructured, converted []map[string]any) {
+func (dp *dependence) manyConverted(ctx context.Context, pair corpus.Pair, number int) (objects []*unstructured.Unstructured, converted []map[string]any) {
 	bytes := 0
-	all := p.stock.each(ctx, pair.From)
-	written := p.talk.json(all)
-	for i, o := range p.journeys.forth(ctx, pair, all) {
+	all := dp.stock.each(ctx, pair.From)
+	written := dp.talk.json(all)
+	for i, o := range dp.journeys.forth(ctx, pair, all) {
 		if n := len(written[i]); o.object != nil && len(objects) < number && (bytes+n)*number <= mostCrowded*(len(objects)+1) {
 			objects, converted, bytes = append(objects, all[i]), append(converted, o.object), bytes+n
 		}

@@ -16,12 +16,6 @@ type definition struct {
 	env *suites.Env
 }
 
-// isStored reports whether a version is the one at which the definition stores objects.
-func (df *definition) isStored(version string) bool {
-	d := df.env.Subject.Corpus.Definition
-	return d != nil && kube.StorageVersion(d.CRD) == version
-}
-
 // hasStatus reports whether status is a subresource of a version.
 func (df *definition) hasStatus(version string) bool {
 	d := df.env.Subject.Corpus.Definition
@@ -30,8 +24,18 @@ func (df *definition) hasStatus(version string) bool {
 	})
 }
 
-// oneWay reports whether API servers convert from the first version of a pair and not to it.
-func (df *definition) oneWay(pair corpus.Pair) bool { return df.env.Subject.Corpus.OneWay(pair) }
+// schemaOf returns the schema of a version, nil where it is not known.
+func (df *definition) schemaOf(version string) *corpus.Schema {
+	if d := df.env.Subject.Corpus.Definition; d != nil {
+		return d.Schema(version)
+	}
+	return nil
+}
+
+// generates reports whether objects are generated from the schemas.
+func (df *definition) generates() bool {
+	return df.env.Subject.Corpus.Definition != nil && df.env.Subject.Objects >= 0
+}
 
 // onlyDocumented skips a spec that knows the documents' CronTabs alone.
 func (df *definition) onlyDocumented(what string) {
@@ -55,15 +59,11 @@ func (df *definition) needsGenerated(what string) {
 	}
 }
 
-// schemaOf returns the schema of a version, nil where it is not known.
-func (df *definition) schemaOf(version string) *corpus.Schema {
-	if d := df.env.Subject.Corpus.Definition; d != nil {
-		return d.Schema(version)
-	}
-	return nil
-}
+// oneWay reports whether API servers convert from the first version of a pair and not to it.
+func (df *definition) oneWay(pair corpus.Pair) bool { return df.env.Subject.Corpus.OneWay(pair) }
 
-// generates reports whether objects are generated from the schemas.
-func (df *definition) generates() bool {
-	return df.env.Subject.Corpus.Definition != nil && df.env.Subject.Objects >= 0
+// isStored reports whether a version is the one at which the definition stores objects.
+func (df *definition) isStored(version string) bool {
+	d := df.env.Subject.Corpus.Definition
+	return d != nil && kube.StorageVersion(d.CRD) == version
 }

@@ -128,7 +128,7 @@ func (p *prober) ofEarlier(ctx context.Context, version string) []*unstructured.
 // earlierConverted expects objects that earlier schemas allowed to be converted.
 func (p *prober) earlierConverted(ctx SpecContext) {
 	p.needsEarlier(ctx)
-	p.hold(ctx, property{objects: p.ofEarlier, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	p.trials.hold(ctx, property{objects: p.ofEarlier, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		of, places := p.known(ctx, pair, objects)
 		var findings []finding
 		for i, o := range p.talk.answers(ctx, pair, of) {
@@ -151,8 +151,8 @@ func (p *prober) earlierConverted(ctx SpecContext) {
 // all are reported by webhook.failure.earlier-schemas, and what is lost of others too by other specs.
 func (p *prober) earlierKept(ctx SpecContext) {
 	p.needsEarlier(ctx)
-	usual := p.usual(ctx)
-	p.hold(ctx, property{objects: p.ofEarlier, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	usual := p.keeping.usual(ctx)
+	p.trials.hold(ctx, property{objects: p.ofEarlier, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		of, places := p.known(ctx, pair, objects)
 		var findings []finding
 		add := func(i int, way string, l corpus.Loss, x exchange) {

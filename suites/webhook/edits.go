@@ -125,7 +125,7 @@ func company(object *unstructured.Unstructured) string {
 
 // undone returns the changes that did not survive the way to the first version of a pair and back, and those that do not show there.
 func (p *prober) undone(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, read []trip, changes []edit, written []trip) []finding {
-	other, usual := reverse(pair), p.usual(ctx)
+	other, usual := reverse(pair), p.keeping.usual(ctx)
 	var findings []finding
 	var hidden []edit
 	for j, t := range written {

@@ -28,10 +28,10 @@ const (
 func (p *prober) equalFields(ctx SpecContext) {
 	p.definition.needsGenerated("which fields two versions have in common")
 	p.standard.sound(ctx)
-	p.independently(ctx)
+	p.dependence.independently(ctx)
 	e := &equality{p: p, known: map[corpus.Pair]*common{}}
-	p.hold(ctx, property{mutual: true, objects: p.stock.each, check: e.check})
-	p.someCame(ctx)
+	p.trials.hold(ctx, property{mutual: true, objects: p.stock.each, check: e.check})
+	p.trials.someCame(ctx)
 }
 
 // equality is the law that a field which two versions have has the same value at both.

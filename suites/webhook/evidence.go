@@ -9,7 +9,26 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/suites"
 )
+
+// examiner looks for the smallest object that shows a finding, and for what the finding takes.
+type examiner struct {
+	env        *suites.Env
+	definition *definition
+	budget     *budget
+	connection *connection
+	talk       *conversation
+	routes     *routes
+	stock      *stock
+	standard   *standards
+	journeys   *journeys
+	survivors  *survivors
+	failures   *failures
+	dependence *dependence
+	recall     *recall
+	findings   *findings
+}
 
 const (
 	// mostExamples is how many findings are tried for one that an object shows alone, and mostWitnesses how many objects for each other place.
@@ -37,30 +56,30 @@ func (e evidence) places() string {
 }
 
 // evidence looks for the smallest object that shows the first of sorted findings, and whether the others show without it.
-func (p *prober) evidence(ctx context.Context, what property, all []found) evidence {
+func (x *examiner) evidence(ctx context.Context, what property, all []found) evidence {
 	e := evidence{named: distinct(all)}
 	if what.large {
 		return e
 	}
-	if p.talk.isLateHere() {
-		e.together = !p.isLateStill(ctx, e.named[0])
+	if x.talk.isLateHere() {
+		e.together = !x.isLateStill(ctx, e.named[0])
 		return e
 	}
 	for i, f := range e.named[:min(len(e.named), mostExamples)] {
-		example, is := p.example(ctx, what, f)
+		example, is := x.example(ctx, what, f)
 		if is {
 			e.named = slices.Insert(slices.Delete(e.named, i, i+1), 0, example)
-			e.named, e.beside = p.confirmed(ctx, what, e.named, all)
-			p.circumstances(ctx, what, e.named)
-			p.explain(ctx, what, e.named)
+			e.named, e.beside = x.confirmed(ctx, what, e.named, all)
+			x.circumstances(ctx, what, e.named)
+			x.explain(ctx, what, e.named)
 			return e
 		}
 		if i == 0 {
-			p.independently(ctx)
+			x.dependence.independently(ctx)
 		}
 	}
-	if e.together = !p.talk.isLateHere(); e.together { // otherwise nothing was asked any more
-		e.memory = p.memory(ctx)
+	if e.together = !x.talk.isLateHere(); e.together { // otherwise nothing was asked any more
+		e.memory = x.recall.memory(ctx)
 		for i := range e.named {
 			e.named[i].when = e.memory.when()
 			if e.named[i].when == "" && e.named[i].effect.sort != refused {
@@ -72,33 +91,33 @@ func (p *prober) evidence(ctx context.Context, what property, all []found) evide
 }
 
 // example returns a finding with the smallest object that has it, and whether that object has it when it is asked for once more, alone.
-func (p *prober) example(ctx context.Context, what property, f found) (found, bool) {
-	if _, is := p.alone(ctx, what, f, p.talk.renamed(f.subject)); !is {
+func (x *examiner) example(ctx context.Context, what property, f found) (found, bool) {
+	if _, is := x.alone(ctx, what, f, x.talk.renamed(f.subject)); !is {
 		return f, false
 	}
-	smallest := p.smallest(ctx, what, f)
-	_, is := p.alone(ctx, what, smallest, p.talk.renamed(smallest.subject))
-	return p.plainer(ctx, what, smallest), is
+	smallest := x.smallest(ctx, what, f)
+	_, is := x.alone(ctx, what, smallest, x.talk.renamed(smallest.subject))
+	return x.plainer(ctx, what, smallest), is
 }
 
 // isLateStill asks once more for an object that was not converted in time, and reports whether it is not converted in time again. It may have
 // been another that the webhook was at; if that answers nothing any more, there is nothing to learn.
-func (p *prober) isLateStill(ctx context.Context, f found) bool {
-	if p.connection.silent != nil || !isLate(&f.x) || len(p.standard.plain) == 0 {
+func (x *examiner) isLateStill(ctx context.Context, f found) bool {
+	if x.connection.silent != nil || !isLate(&f.x) || len(x.standard.plain) == 0 {
 		return true
 	}
-	plain := p.connection.send(ctx, p.standard.plain[0].what, p.standard.plain[0].request, p.standard.plain[0].body)
+	plain := x.connection.send(ctx, x.standard.plain[0].what, x.standard.plain[0].request, x.standard.plain[0].body)
 	if plain.judgement = plain.request.Judge(plain.response); plain.judgement.Rejected() != nil {
 		return true
 	}
-	again := p.talk.ask(ctx, p.talk.spoken(ctx), corpus.Pair{From: f.subject.GroupVersionKind().Version, To: f.x.to}, p.talk.renamed(f.subject))
+	again := x.talk.ask(ctx, x.talk.spoken(ctx), corpus.Pair{From: f.subject.GroupVersionKind().Version, To: f.x.to}, x.talk.renamed(f.subject))
 	return isLate(&again)
 }
 
 // confirmed divides places into those that show for an object without what else was found in it, and those that do not: what happens there
 // follows from something else. The first is an example that was confirmed before.
-func (p *prober) confirmed(ctx context.Context, what property, places, all []found) (named, beside []found) {
-	calls, ends := p.talk.calls, p.env.Subject.Ends()
+func (x *examiner) confirmed(ctx context.Context, what property, places, all []found) (named, beside []found) {
+	calls, ends := x.talk.calls, x.env.Subject.Ends()
 	named = places[:1:1]
 	for _, f := range places[1:] {
 		shows := f.again == nil && (f.effect.at == "" || what.reversed) // then it was confirmed when it was found, or is about another object
@@ -107,15 +126,15 @@ func (p *prober) confirmed(ctx context.Context, what property, places, all []fou
 				continue
 			}
 			witness++
-			if p.talk.calls-calls >= mostConfirming || p.env.Subject.Ends()-ends >= mostFatal || p.budget.spent() || ctx.Err() != nil {
+			if x.talk.calls-calls >= mostConfirming || x.env.Subject.Ends()-ends >= mostFatal || x.budget.spent() || ctx.Err() != nil {
 				shows = true // as far as is known
 				break
 			}
-			late := p.talk.late
-			if other, is := p.byOneself(ctx, what, all[n], all); is {
+			late := x.talk.late
+			if other, is := x.byOneself(ctx, what, all[n], all); is {
 				f, shows = other, true
 			}
-			shows = shows || p.talk.late != late
+			shows = shows || x.talk.late != late
 		}
 		if shows {
 			named = append(named, f)
@@ -127,12 +146,12 @@ func (p *prober) confirmed(ctx context.Context, what property, places, all []fou
 }
 
 // byOneself returns a finding for its object without what was found elsewhere in that, and whether that has it.
-func (p *prober) byOneself(ctx context.Context, what property, f found, all []found) (found, bool) {
+func (x *examiner) byOneself(ctx context.Context, what property, f found, all []found) (found, bool) {
 	if f.again != nil {
-		smallest := p.smallest(ctx, what, f)
+		smallest := x.smallest(ctx, what, f)
 		return smallest, true
 	}
-	schema := p.definition.schemaOf(f.pair.From)
+	schema := x.definition.schemaOf(f.pair.From)
 	less := f.subject
 	for _, other := range all {
 		at := other.effect.at
@@ -150,23 +169,23 @@ func (p *prober) byOneself(ctx context.Context, what property, f found, all []fo
 			less = without
 		}
 	}
-	return p.alone(ctx, what, f, p.talk.renamed(less))
+	return x.alone(ctx, what, f, x.talk.renamed(less))
 }
 
 // alone returns the same finding for an object that is asked for alone, and whether it has it. One that is not answered in time shows nothing
 // else, and neither does what is not asked for after that.
-func (p *prober) alone(ctx context.Context, what property, f found, object *unstructured.Unstructured) (found, bool) {
+func (x *examiner) alone(ctx context.Context, what property, f found, object *unstructured.Unstructured) (found, bool) {
 	if f.again != nil {
 		return f.again(ctx, object)
 	}
-	late := p.talk.late
+	late := x.talk.late
 	findings := what.check(ctx, f.pair, []*unstructured.Unstructured{object})
-	if p.talk.late != late {
+	if x.talk.late != late {
 		return f, false
 	}
 	for _, one := range findings {
-		again := p.newFound(one, f.pair, object)
-		if one.place() == f.place() && p.env.Severity(one.part) == p.env.Severity(f.part) && p.rank(again) <= p.rank(f) {
+		again := x.findings.newFound(one, f.pair, object)
+		if one.place() == f.place() && x.env.Severity(one.part) == x.env.Severity(f.part) && x.findings.rank(again) <= x.findings.rank(f) {
 			return again, true
 		}
 	}
@@ -175,17 +194,33 @@ func (p *prober) alone(ctx context.Context, what property, f found, object *unst
 
 // smallest returns the same finding for the smallest object that has it. It may take the neighbours in the batch, or not come every
 // time: then it is returned as it is.
-func (p *prober) smallest(ctx context.Context, what property, f found) found {
-	f, again := p.alone(ctx, what, f, f.subject)
+func (x *examiner) smallest(ctx context.Context, what property, f found) found {
+	f, again := x.alone(ctx, what, f, f.subject)
 	if !again {
 		return f
 	}
-	p.shrink(ctx, f.pair.From, f.subject, func(ctx context.Context, candidate *unstructured.Unstructured) bool {
-		smaller, still := p.alone(ctx, what, f, candidate)
+	x.shrink(ctx, f.pair.From, f.subject, func(ctx context.Context, candidate *unstructured.Unstructured) bool {
+		smaller, still := x.alone(ctx, what, f, candidate)
 		if still {
 			f = smaller
 		}
 		return still
 	})
 	return f
+}
+
+// shrink looks for the smallest object like one given that still does something, within the time budget. What does it has to note it.
+func (x *examiner) shrink(ctx context.Context, version string, object *unstructured.Unstructured, does func(context.Context, *unstructured.Unstructured) bool) {
+	schema := x.definition.schemaOf(version)
+	if schema == nil || x.connection.silent != nil || x.talk.isLateHere() {
+		return
+	}
+	within, cancel := x.budget.withinBudget(ctx)
+	defer cancel()
+	before := x.env.Subject.Ends()
+	defer x.env.Spending(suites.SpentShrinking)()
+	schema.Shrink(within, object, func(_ context.Context, candidate *unstructured.Unstructured) bool {
+		// Once one was not answered in time, nothing more is asked, which says nothing of others.
+		return within.Err() == nil && x.env.Subject.Ends()-before < mostFatal && !x.talk.isLateHere() && does(ctx, candidate)
+	})
 }

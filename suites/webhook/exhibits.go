@@ -20,6 +20,28 @@ type exhibits struct {
 	env *suites.Env
 }
 
+// sent returns the objects of an exchange, none of one that API servers would not send.
+func (e *exhibits) sent(x *exchange) []*unstructured.Unstructured {
+	objects := make([]*unstructured.Unstructured, 0, len(x.request.Objects))
+	for _, raw := range x.request.Objects {
+		objects = append(objects, &unstructured.Unstructured{Object: e.decode(raw)})
+	}
+	return objects
+}
+
+// named lists objects by name, the first of them where there are many.
+func (e *exhibits) named(objects []*unstructured.Unstructured) string {
+	const most = 3
+	var names []string
+	for _, object := range objects[:min(len(objects), most)] {
+		names = append(names, e.env.Subject.Corpus.Called(object))
+	}
+	if more := len(objects) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
 // proportionate is how long a response may be that is kept as a whole, in bytes.
 func proportionate(x *exchange) int { return 2*len(x.body) + 128<<10 }
 
@@ -89,28 +111,6 @@ func (e *exhibits) skip(x exchange) {
 		why += ": " + x.judgement.Violations[i].String()
 	}
 	Skip(fmt.Sprintf("cannot be judged while %s fails (%s)", broken, why))
-}
-
-// sent returns the objects of an exchange, none of one that API servers would not send.
-func (e *exhibits) sent(x *exchange) []*unstructured.Unstructured {
-	objects := make([]*unstructured.Unstructured, 0, len(x.request.Objects))
-	for _, raw := range x.request.Objects {
-		objects = append(objects, &unstructured.Unstructured{Object: e.decode(raw)})
-	}
-	return objects
-}
-
-// named lists objects by name, the first of them where there are many.
-func (e *exhibits) named(objects []*unstructured.Unstructured) string {
-	const most = 3
-	var names []string
-	for _, object := range objects[:min(len(objects), most)] {
-		names = append(names, e.env.Subject.Corpus.Called(object))
-	}
-	if more := len(objects) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(names, ", ")
 }
 
 // decode decodes an object, integers as such. Nil stays nil.

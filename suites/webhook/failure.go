@@ -26,7 +26,7 @@ func failure(env *suites.Env, p *prober) {
 		})
 
 		env.It(requirement.WebhookFailureAnnotations, "puts something else into annotations that the webhook adds, and converts the objects back", func(ctx SpecContext) {
-			p.hold(ctx, p.defaced())
+			p.trials.hold(ctx, p.defaced())
 			if p.effort.came == 0 {
 				env.Inapplicable("the webhook adds no annotations")
 			}
@@ -60,14 +60,14 @@ func failure(env *suites.Env, p *prober) {
 func (p *prober) refusals(ctx SpecContext) {
 	GinkgoHelper()
 	if closed := p.crossings.unconverted(ctx); !p.definition.generates() || len(p.crossings.pairs(ctx)) == 0 {
-		p.report(ctx, p.convertedOrClosed(), closed)
+		p.trials.report(ctx, p.convertedOrClosed(), closed)
 		return
 	}
 	x := p.standard.unsound(ctx)
 	if x != nil && x.judgement.Stopped != requirement.WebhookFailureAvoided {
 		return
 	}
-	p.report(ctx, p.convertedOrClosed(), append(slices.Clone(p.failures.all(ctx)), p.failures.tooLarge(ctx)...))
+	p.trials.report(ctx, p.convertedOrClosed(), append(slices.Clone(p.failures.all(ctx)), p.failures.tooLarge(ctx)...))
 }
 
 // defaced is the property of objects to be converted whatever somebody has written into the annotations that the webhook added to

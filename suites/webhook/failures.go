@@ -30,12 +30,6 @@ type failures struct {
 	known *[]found // nil before they are known
 }
 
-// breaksDown reports whether the webhook breaks down over an object without anything special about it on the way of a pair, which
-// webhook.failure.avoided reports.
-func (fs *failures) breaksDown(ctx context.Context, pair corpus.Pair) bool {
-	return slices.ContainsFunc(fs.all(ctx), func(f found) bool { return f.pair == pair && crashed(&f.x) })
-}
-
 // tooLarge returns objects with large integers that the webhook properly refuses, which webhook.conversion.integers passes over: one for
 // each way and field. Crashes are left to that.
 func (fs *failures) tooLarge(ctx context.Context) []found {
@@ -185,4 +179,10 @@ func firstOf(given []string) string {
 		text += fmt.Sprintf(" and %d more fields", more)
 	}
 	return text
+}
+
+// breaksDown reports whether the webhook breaks down over an object without anything special about it on the way of a pair, which
+// webhook.failure.avoided reports.
+func (fs *failures) breaksDown(ctx context.Context, pair corpus.Pair) bool {
+	return slices.ContainsFunc(fs.all(ctx), func(f found) bool { return f.pair == pair && crashed(&f.x) })
 }

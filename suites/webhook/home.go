@@ -41,7 +41,7 @@ func (p *prober) addHome(home *homeEdits, pair corpus.Pair, origin int, object *
 // atHome returns what edits at home do not outlast: values that come back, and changes that are undone on the way to the second version of a pair
 // and back.
 func (p *prober) atHome(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, home *homeEdits) []finding {
-	findings, usual := p.returned(ctx, reverse(pair), objects, home.removals), p.usual(ctx)
+	findings, usual := p.returned(ctx, reverse(pair), objects, home.removals), p.keeping.usual(ctx)
 	for j, t := range p.journeys.roundTrip(ctx, pair, objectsOf(home.changes)) {
 		e := home.changes[j]
 		if t.back.object == nil {

@@ -11,6 +11,16 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 )
 
+// recall inquires whether the webhook answers with what it keeps of another object.
+type recall struct {
+	definition *definition
+	talk       *conversation
+	stock      *stock
+	crossings  *crossings
+
+	known *memory // nil before it is known
+}
+
 // memory is what a webhook keeps of objects, and answers for others with.
 type memory struct {
 	by []string // what these others have in common with the first; empty if it is not known to keep anything
@@ -29,25 +39,25 @@ func (m memory) when() string {
 const unexplained = "depending on other objects, requests before, or time"
 
 // memory looks for what a webhook knows objects by, once for all specs: it asks for two objects that have more and more in common.
-func (p *prober) memory(ctx context.Context) memory {
-	if p.remembered != nil {
-		return *p.remembered
+func (r *recall) memory(ctx context.Context) memory {
+	if r.known != nil {
+		return *r.known
 	}
 	m := memory{}
-	for _, pair := range p.crossings.pairs(ctx) {
-		objects := p.stock.all(ctx, pair.From)
-		if m = p.memoryOf(ctx, pair, objects); len(m.by) > 0 {
+	for _, pair := range r.crossings.pairs(ctx) {
+		objects := r.stock.all(ctx, pair.From)
+		if m = r.memoryOf(ctx, pair, objects); len(m.by) > 0 {
 			break
 		}
 	}
 	if ctx.Err() == nil {
-		p.remembered = &m
+		r.known = &m
 	}
 	return m
 }
 
 // memoryOf is the same on the way of a pair, for the largest object and another one.
-func (p *prober) memoryOf(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) memory {
+func (r *recall) memoryOf(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) memory {
 	if len(objects) < 2 {
 		return memory{}
 	}
@@ -64,13 +74,13 @@ func (p *prober) memoryOf(ctx context.Context, pair corpus.Pair, objects []*unst
 		}
 	}
 	for _, by := range alike {
-		x, is := p.recalls(ctx, pair, most, other, by)
+		x, is := r.recalls(ctx, pair, most, other, by)
 		if !is || x.judgement.Rejected() != nil {
 			continue
 		}
 		for _, member := range slices.Clone(by) {
 			fewer := slices.DeleteFunc(slices.Clone(by), func(one string) bool { return one == member })
-			less, still := p.recalls(ctx, pair, most, other, fewer)
+			less, still := r.recalls(ctx, pair, most, other, fewer)
 			if still {
 				by = fewer
 			}
@@ -85,9 +95,9 @@ func (p *prober) memoryOf(ctx context.Context, pair corpus.Pair, objects []*unst
 
 // recalls reports whether an object that has some members in common with one that was asked for before is converted otherwise than one that has
 // not, or not at all: what is kept may have the name of the first. It also returns the exchange for it.
-func (p *prober) recalls(ctx context.Context, pair corpus.Pair, first, second *unstructured.Unstructured, members []string) (exchange, bool) {
-	first = p.talk.anew(first)
-	stranger, shared := p.talk.anew(second), p.talk.anew(second)
+func (r *recall) recalls(ctx context.Context, pair corpus.Pair, first, second *unstructured.Unstructured, members []string) (exchange, bool) {
+	first = r.talk.anew(first)
+	stranger, shared := r.talk.anew(second), r.talk.anew(second)
 	for _, member := range members {
 		path := strings.Split(member, ".")
 		value, found, err := unstructured.NestedFieldNoCopy(first.Object, path...)
@@ -102,18 +112,18 @@ func (p *prober) recalls(ctx context.Context, pair corpus.Pair, first, second *u
 			shared.SetNamespace(first.GetNamespace())
 		}
 	}
-	if len(p.definition.schemaOf(pair.From).Problems(shared.Object)) > 0 {
+	if len(r.definition.schemaOf(pair.From).Problems(shared.Object)) > 0 {
 		return exchange{}, false
 	}
 	var outcomes []outcome
 	for _, object := range []*unstructured.Unstructured{stranger, first, shared} {
-		outcomes = append(outcomes, p.talk.convert(ctx, pair, []*unstructured.Unstructured{object})[0])
+		outcomes = append(outcomes, r.talk.convert(ctx, pair, []*unstructured.Unstructured{object})[0])
 	}
 	own, last := outcomes[0].object, outcomes[2].object
-	if own == nil || outcomes[1].object == nil || p.talk.isLateHere() {
+	if own == nil || outcomes[1].object == nil || r.talk.isLateHere() {
 		return exchange{}, false
 	}
 	x := outcomes[2].x
 	x.before = &outcomes[1].x
-	return x, last == nil || len(apart(p.definition.schemaOf(pair.To), own, last)) > 0
+	return x, last == nil || len(apart(r.definition.schemaOf(pair.To), own, last)) > 0
 }

@@ -18,13 +18,13 @@ const mostAmong = 80
 
 // because returns a dependency with what of its batch it takes, if that is found: the position, or other objects. The batch is the smallest that
 // shows it.
-func (p *prober) because(ctx context.Context, d dependency) dependency {
+func (dp *dependence) because(ctx context.Context, d dependency) dependency {
 	if d.x.before != nil {
 		d.when = "after a request for another object"
 		return d
 	}
-	n := neighbours{p: p, of: d}
-	objects := p.exhibits.sent(&d.x)
+	n := neighbours{p: dp, of: d}
+	objects := dp.exhibits.sent(&d.x)
 	if _, still := n.shows(ctx, objects, d.at); !still {
 		return d
 	}
@@ -42,7 +42,7 @@ func (p *prober) because(ctx context.Context, d dependency) dependency {
 
 // neighbours are what an object is converted otherwise among than alone.
 type neighbours struct {
-	p     *prober
+	p     *dependence
 	of    dependency
 	tried int
 }
@@ -148,14 +148,14 @@ func (n *neighbours) other(ctx context.Context, objects []*unstructured.Unstruct
 }
 
 // differing returns the fields in which an object was converted otherwise, or that it was refused.
-func (p *prober) differing(d dependency) []reports.FieldFinding {
+func (dp *dependence) differing(d dependency) []reports.FieldFinding {
 	of := reports.FieldFinding{Effect: refused, From: d.pair.From, To: d.pair.To, When: d.when, Message: d.message()}
 	if d.refused {
 		return []reports.FieldFinding{of}
 	}
 	var findings []reports.FieldFinding
 	for _, l := range d.apart {
-		of.Field, of.Effect = p.definition.schemaOf(d.pair.To).Pattern(l.Path), differs
+		of.Field, of.Effect = dp.definition.schemaOf(d.pair.To).Pattern(l.Path), differs
 		of.Message = fmt.Sprintf("%s: object %d of %d: %s", d.x.what, d.at, len(d.x.request.Objects), l)
 		findings = append(findings, of)
 	}

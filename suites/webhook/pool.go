@@ -40,11 +40,6 @@ func (r refusal) failed() bool {
 	return crashed(&r.x) || v == nil || v.Requirement == requirement.WebhookFailureAvoided
 }
 
-// words say on which way the object was not converted, and why.
-func (r refusal) words() string {
-	return fmt.Sprintf("%s -> %s: %v", r.version, r.x.to, r.x.judgement.Rejected())
-}
-
 // pool returns the generated objects of a version. Where the webhook refuses some, it is found out which values it would
 // rather have: a string may have to be a duration although the schema does not say so.
 func (s *stock) pool(ctx context.Context, version string) *pool {
@@ -126,19 +121,3 @@ func crashed(x *exchange) bool { return suites.Crashed(x.response, x.judgement) 
 
 // brokeOff reports whether a webhook did not answer a request, or by an HTTP status that says that it is broken.
 func brokeOff(x *exchange) bool { return suites.BrokeOff(x.response) }
-
-// shrink looks for the smallest object like one given that still does something, within the time budget. What does it has to note it.
-func (p *prober) shrink(ctx context.Context, version string, object *unstructured.Unstructured, does func(context.Context, *unstructured.Unstructured) bool) {
-	schema := p.definition.schemaOf(version)
-	if schema == nil || p.connection.silent != nil || p.talk.isLateHere() {
-		return
-	}
-	within, cancel := p.budget.withinBudget(ctx)
-	defer cancel()
-	before := p.env.Subject.Ends()
-	defer p.env.Spending(suites.SpentShrinking)()
-	schema.Shrink(within, object, func(_ context.Context, candidate *unstructured.Unstructured) bool {
-		// Once one was not answered in time, nothing more is asked, which says nothing of others.
-		return within.Err() == nil && p.env.Subject.Ends()-before < mostFatal && !p.talk.isLateHere() && does(ctx, candidate)
-	})
-}

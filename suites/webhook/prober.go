@@ -7,10 +7,8 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -20,13 +18,9 @@ import (
 type prober struct {
 	env *suites.Env
 
-	tick       time.Duration                                // after which the same is asked for again, see pure
-	losing     map[string]bool                              // see usual
-	stale      map[string]*earlier                          // by version, see earlier
-	counted    bool                                         // whether they were reported
-	depending  *[]dependency                                // see dependencies
-	remembered *memory                                      // see memory
-	lonely     map[corpus.Pair][]*unstructured.Unstructured // objects of batches that were converted, and are not alone
+	tick    time.Duration       // after which the same is asked for again, see pure
+	stale   map[string]*earlier // by version, see earlier
+	counted bool                // whether they were reported
 
 	definition *definition
 	budget     *budget
@@ -43,6 +37,12 @@ type prober struct {
 	effort     *effort
 	survivors  *survivors
 	failures   *failures
+	dependence *dependence
+	recall     *recall
+	findings   *findings
+	examiner   *examiner
+	trials     *trials
+	keeping    *keeping
 }
 
 // bare returns the body without the empty response that API servers put beside the request: the documents' form.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -20,6 +21,20 @@ import (
 // effort counts for the spec that runs.
 type effort struct {
 	came int // how many objects have made the way that the spec is about: its effective trials
+}
+
+// trials tries properties on the objects of each pair of versions, and reports what is against them.
+type trials struct {
+	env        *suites.Env
+	definition *definition
+	budget     *budget
+	exhibits   *exhibits
+	crossings  *crossings
+	standard   *standards
+	effort     *effort
+	survivors  *survivors
+	findings   *findings
+	examiner   *examiner
 }
 
 // property is something that conversions do for each object, such as to lose nothing.
@@ -103,39 +118,30 @@ type found struct {
 	again func(ctx context.Context, object *unstructured.Unstructured) (found, bool)
 }
 
-// newFound returns a finding with its object, and marks it if it is in content that was made up.
-func (p *prober) newFound(f finding, pair corpus.Pair, subject *unstructured.Unstructured) found {
-	one := found{finding: f, pair: pair, subject: subject, when: f.effect.when}
-	if one.madeUp = p.isMadeUp(one); one.madeUp {
-		one.message += corpus.MadeUpNote
-	}
-	return one
-}
-
 // hold fails the spec unless the property holds for every object at every pair of versions, with the smallest object that shows
 // why. It returns how many objects were tried.
-func (p *prober) hold(ctx context.Context, what property) int {
+func (ts *trials) hold(ctx context.Context, what property) int {
 	GinkgoHelper()
-	p.standard.sound(ctx)
-	p.effort.came = 0
-	all, tried := p.against(ctx, what)
-	p.env.Tried(p.effort.came)
-	p.report(ctx, what, all)
+	ts.standard.sound(ctx)
+	ts.effort.came = 0
+	all, tried := ts.against(ctx, what)
+	ts.env.Tried(ts.effort.came)
+	ts.report(ctx, what, all)
 	return tried
 }
 
 // against returns what is against a property, and how many objects were tried.
-func (p *prober) against(ctx context.Context, what property) ([]found, int) {
+func (ts *trials) against(ctx context.Context, what property) ([]found, int) {
 	var all []found
 	tried := 0
 	made := map[string][]*unstructured.Unstructured{} // by version; big ones take long to make
-	for _, pair := range p.crossings.pairs(ctx) {
-		if what.mutual && p.definition.oneWay(pair) {
+	for _, pair := range ts.crossings.pairs(ctx) {
+		if what.mutual && ts.definition.oneWay(pair) {
 			continue
 		}
 		if len(all) == 0 { // what was found is found, whatever is left
-			p.budget.inBudget()
-		} else if p.budget.spent() {
+			ts.budget.inBudget()
+		} else if ts.budget.spent() {
 			break
 		}
 		objects, known := made[pair.From]
@@ -145,63 +151,37 @@ func (p *prober) against(ctx context.Context, what property) ([]found, int) {
 		}
 		tried += len(objects)
 		for _, f := range what.check(ctx, pair, objects) {
-			all = append(all, p.newFound(f, pair, objects[f.object]))
+			all = append(all, ts.findings.newFound(f, pair, objects[f.object]))
 		}
 	}
 	return all, tried
 }
 
 // report fails the spec because of what was found, or makes it Tolerated.
-func (p *prober) report(ctx context.Context, what property, all []found) {
+func (ts *trials) report(ctx context.Context, what property, all []found) {
 	GinkgoHelper()
 	// One that API servers accept is not worth reporting next to one that they reject. Of content that was made up all is said, at the end.
-	if p.fails(all) {
-		all = slices.DeleteFunc(slices.Clone(all), func(f found) bool { return p.env.Severity(f.part) == requirement.Tolerated })
+	if ts.findings.fails(all) {
+		all = slices.DeleteFunc(slices.Clone(all), func(f found) bool { return ts.env.Severity(f.part) == requirement.Tolerated })
 	}
-	all = p.sorted(all)
+	all = ts.findings.sorted(all)
 	if len(all) == 0 {
 		return
 	}
-	shown := p.evidence(ctx, what, all)
+	shown := ts.examiner.evidence(ctx, what, all)
 	first := shown.named[0]
 	if len(shown.named) > mostTold || len(shown.beside) > 0 {
-		p.env.Attach("places.txt", []byte(shown.places()))
+		ts.env.Attach("places.txt", []byte(shown.places()))
 	}
 	if !shown.together {
-		p.env.Attach("object.yaml", corpus.YAML(first.subject))
+		ts.env.Attach("object.yaml", corpus.YAML(first.subject))
 	}
-	p.env.Found(p.reported(ctx, what, shown.named))
+	ts.env.Found(ts.reported(ctx, what, shown.named))
 	x := first.x
 	if len(shown.memory.by) > 0 {
 		x = shown.memory.x
 	}
-	p.exhibits.violated(p.severity(first), x, shown.summary())
-}
-
-// sorted returns what was found in the order in which authors are to read it: the most informative first, and of that what small objects
-// show, of which there is least to take away.
-func (p *prober) sorted(all []found) []found {
-	ranks, sizes := make(map[int]int, len(all)), map[*unstructured.Unstructured]int{}
-	order := make([]int, len(all))
-	for i, f := range all {
-		order[i], ranks[i] = i, p.rank(f)
-		if _, known := sizes[f.subject]; !known {
-			sizes[f.subject] = size(f.subject)
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(ranks[a]-ranks[b], sizes[all[a].subject]-sizes[all[b].subject])
-	})
-	sorted := make([]found, 0, len(all))
-	for _, at := range order {
-		sorted = append(sorted, all[at])
-	}
-	return sorted
-}
-
-// fails reports whether any of what was found is not Tolerated.
-func (p *prober) fails(all []found) bool {
-	return slices.ContainsFunc(all, func(f found) bool { return p.severity(f) != requirement.Tolerated })
+	ts.exhibits.violated(ts.findings.severity(first), x, shown.summary())
 }
 
 // distinct keeps the first of the findings at each place.
@@ -218,7 +198,7 @@ func distinct(all []found) []found {
 }
 
 // reported returns findings as reports have them. Of a field that the other version lacks with all below it, one is enough.
-func (p *prober) reported(ctx context.Context, what property, all []found) []reports.FieldFinding {
+func (ts *trials) reported(ctx context.Context, what property, all []found) []reports.FieldFinding {
 	var findings []reports.FieldFinding
 	asked := 0
 	for _, f := range all {
@@ -229,7 +209,7 @@ func (p *prober) reported(ctx context.Context, what property, all []found) []rep
 		if what.reversed {
 			pair = reverse(pair)
 		}
-		schema := p.definition.schemaOf(pair.From)
+		schema := ts.definition.schemaOf(pair.From)
 		r := reports.FieldFinding{Field: schema.Pattern(cmp.Or(f.effect.where, f.path)), Effect: f.effect.sort, From: pair.From, To: pair.To, Lacking: f.effect.lacks != "", Kept: f.effect.kept, Message: f.finding.line(), MadeUp: f.madeUp, Annotation: f.effect.noted, When: f.when, Home: f.home}
 		if f.when != "" {
 			if f.effect.sort == refused {
@@ -240,17 +220,17 @@ func (p *prober) reported(ctx context.Context, what property, all []found) []rep
 		}
 		switch f.effect.sort {
 		case "lost":
-			r.Instead = p.definition.schemaOf(pair.To).Instead(schema, f.path)
+			r.Instead = ts.definition.schemaOf(pair.To).Instead(schema, f.path)
 		case moved:
 			r.Instead = schema.Pattern(f.effect.into)
 		}
 		if r.Meant() {
-			if at := p.survivors.keptElsewhere(ctx, f, &asked); at != "" {
+			if at := ts.survivors.keptElsewhere(ctx, f, &asked); at != "" {
 				r.Instead, r.Kept = at, true
 			}
 		}
 		if r.Meant() {
-			whole := p.survivors.lostWhole(ctx, f)
+			whole := ts.survivors.lostWhole(ctx, f)
 			r.Field, r.Kept = schema.Pattern(cmp.Or(whole, f.path)), whole == ""
 		}
 		if !slices.ContainsFunc(findings, func(other reports.FieldFinding) bool {
@@ -352,4 +332,16 @@ func brief(object *unstructured.Unstructured, matters []string) string {
 		return strings.ToValidUTF8(string(text[:most]), "") + "... (whole in object.yaml)"
 	}
 	return string(text)
+}
+
+// someCame skips a spec if every object has lost something that other specs report, or if none is converted back.
+func (ts *trials) someCame(ctx context.Context) {
+	GinkgoHelper()
+	switch {
+	case ts.effort.came > 0:
+	case !slices.ContainsFunc(ts.crossings.pairs(ctx), func(pair corpus.Pair) bool { return !ts.definition.oneWay(pair) }):
+		ts.env.Inapplicable("objects are only converted from " + strings.Join(ts.env.Subject.Corpus.Unserved, ", ") + ", which is not served, and never back")
+	default:
+		Skip("cannot be judged while webhook.conversion.round-trip fails for every object")
+	}
 }

@@ -79,7 +79,7 @@ func (p *prober) pure(ctx SpecContext) {
 		}
 	}
 	p.env.Tried(p.effort.came)
-	p.report(ctx, what, all)
+	p.trials.report(ctx, what, all)
 }
 
 // again is what shows for objects that are asked for several times in a row.
@@ -161,12 +161,6 @@ func (p *prober) atOnce(ctx context.Context, before ...asked) [][]outcome {
 	return outcomes
 }
 
-// withObjects returns the body of a request with something else in place of its objects.
-func withObjects(request contract.Request, objects string) []byte {
-	return fmt.Appendf(nil, `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/%s","request":{"uid":%q,"desiredAPIVersion":%q,"objects":%s}}`,
-		request.ReviewVersion, request.UID, request.DesiredAPIVersion, objects)
-}
-
 // spoil returns an object with a number in place of every field, and whether there was one.
 func spoil(object *unstructured.Unstructured) (*unstructured.Unstructured, bool) {
 	spoiled := object.DeepCopy()
@@ -181,6 +175,12 @@ func spoil(object *unstructured.Unstructured) (*unstructured.Unstructured, bool)
 		spoiled.Object[field], found = int64(42), true
 	}
 	return spoiled, found
+}
+
+// withObjects returns the body of a request with something else in place of its objects.
+func withObjects(request contract.Request, objects string) []byte {
+	return fmt.Appendf(nil, `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/%s","request":{"uid":%q,"desiredAPIVersion":%q,"objects":%s}}`,
+		request.ReviewVersion, request.UID, request.DesiredAPIVersion, objects)
 }
 
 // wrong reports whether what is at a path is against the schema, which is also reported.

@@ -84,7 +84,7 @@ func (p *prober) partialObjects(ctx SpecContext) {
 	})
 	what := p.converted(p.stock.owned)
 	what.mutual = true
-	p.hold(ctx, what)
+	p.trials.hold(ctx, what)
 }
 
 // mayBeCreated reports whether the schema of a version allows one of some objects, so that a webhook which breaks down over it breaks down

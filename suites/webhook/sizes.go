@@ -40,7 +40,7 @@ func (p *prober) overflows(ctx context.Context) []found {
 				}
 				measured[place] = true
 				if f, is := p.overflow(ctx, pair, objects[i], path, annotated(o.object)); is {
-					all, over = append(all, p.newFound(f.finding, pair, f.subject)), over+1
+					all, over = append(all, p.findings.newFound(f.finding, pair, f.subject)), over+1
 				}
 			}
 		}

@@ -29,21 +29,6 @@ type stock struct {
 	special    map[string]map[corpus.Style][]*unstructured.Unstructured // objects with one field each, whose value is of the style, by version
 }
 
-// owned returns objects that have one field each.
-func (s *stock) owned(ctx context.Context, version string) []*unstructured.Unstructured {
-	seen := map[string]bool{}
-	var owned []*unstructured.Unstructured
-	for _, object := range s.all(ctx, version) {
-		for _, path := range corpus.Leaves(object) {
-			if place := fieldpath.Generalize(path); !seen[place] {
-				seen[place] = true
-				owned = append(owned, corpus.Only(object, path))
-			}
-		}
-	}
-	return owned
-}
-
 // few is how many generated objects replace samples if there are none.
 const few = 3
 
@@ -190,4 +175,19 @@ func copies(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 		all = append(all, object.DeepCopy())
 	}
 	return all
+}
+
+// owned returns objects that have one field each.
+func (s *stock) owned(ctx context.Context, version string) []*unstructured.Unstructured {
+	seen := map[string]bool{}
+	var owned []*unstructured.Unstructured
+	for _, object := range s.all(ctx, version) {
+		for _, path := range corpus.Leaves(object) {
+			if place := fieldpath.Generalize(path); !seen[place] {
+				seen[place] = true
+				owned = append(owned, corpus.Only(object, path))
+			}
+		}
+	}
+	return owned
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -82,98 +81,6 @@ func reverse(pair corpus.Pair) corpus.Pair { return corpus.Pair{From: pair.To, T
 // there is the way of a round trip.
 func there(pair corpus.Pair) string { return fmt.Sprintf("%s -> %s", pair, pair.From) }
 
-// kept is the property of objects to come back from another version as they were.
-func (p *prober) kept(objects func(ctx context.Context, version string) []*unstructured.Unstructured) property {
-	return p.keptOf(objects, nil, func(corpus.Loss) bool { return true })
-}
-
-// keptOf is the same for losses that count, in places that are not usual. That objects without anything special about them are not
-// converted is reported by webhook.failure.avoided.
-func (p *prober) keptOf(objects func(ctx context.Context, version string) []*unstructured.Unstructured, usual map[string]bool, counts func(l corpus.Loss) bool) property {
-	return property{objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
-		way := there(pair)
-		trips := p.journeys.roundTrip(ctx, pair, objects)
-		if len(objects) > 1 && !p.stock.areKnown(pair.From, objects) { // an object alone is one that is made smaller
-			p.coverage.cover(ctx, pair, objects, trips)
-		}
-		var findings []finding
-		forth := p.losses.forthOnly(pair, objects, usual == nil)
-		breaks := sync.OnceValue(func() bool { return p.failures.breaksDown(ctx, reverse(pair)) })
-		for i, t := range trips {
-			switch {
-			case p.definition.oneWay(pair) && t.there.object != nil:
-				p.effort.came++
-				for _, l := range forth(ctx, i, t) {
-					if f := (finding{i, pair.String(), p.definition.schemaOf(pair.From).Place(l.Path), l.String() + p.losses.lacks(pair, l), partOf(l), t.there.x, p.losses.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
-						findings = append(findings, f)
-					}
-				}
-			case t.back.object == nil && t.there.object != nil && crashed(&t.back.x) && breaks():
-			case t.there.object == nil:
-				if f := (finding{i, way, "", fmt.Sprintf("conversion failed: %s", t.there.x.judgement.Rejected()), none, t.there.x, effect{sort: refused}}); usual != nil && crashed(&t.there.x) && !usual[f.place()] {
-					findings = append(findings, f)
-				}
-			case t.back.object == nil:
-				if f := (finding{i, way, "", fmt.Sprintf("conversion of its own result failed: %s", t.back.x.judgement.Rejected()), none, t.back.x, effect{sort: refused}}); !usual[f.place()] && (crashed(&t.back.x) || counts(corpus.Loss{})) {
-					findings = append(findings, f)
-				}
-			default:
-				p.effort.came++
-				for _, l := range p.losses.lost(pair, objects[i].Object, t.back.object) {
-					if f := (finding{i, way, p.definition.schemaOf(pair.From).Place(l.Path), l.String() + p.losses.lacks(pair, l), partOf(l), t.back.x, p.losses.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
-						findings = append(findings, f)
-					}
-				}
-			}
-		}
-		return findings
-	}}
-}
-
-// usual returns the places in which objects without anything special about them lose something, and the ways on which the webhook breaks
-// down over one.
-func (p *prober) usual(ctx context.Context) map[string]bool {
-	if p.losing != nil {
-		return p.losing
-	}
-	losing := map[string]bool{}
-	defer func(came int) { p.effort.came = came }(p.effort.came) // of the spec that asks
-	what := p.kept(p.stock.each)
-	for _, pair := range p.crossings.pairs(ctx) {
-		for _, f := range what.check(ctx, pair, what.objects(ctx, pair.From)) {
-			losing[f.place()] = true
-		}
-	}
-	for _, f := range p.failures.all(ctx) {
-		if crashed(&f.x) {
-			losing[finding{trip: there(f.pair)}.place()] = true
-		}
-	}
-	if ctx.Err() == nil {
-		p.losing = losing
-	}
-	return losing
-}
-
-// specially is the property of objects of a style to come back as they were, but for what is lost whatever the style: blames
-// reports whether a loss has to do with it.
-func (p *prober) specially(ctx context.Context, style corpus.Style, blames func(corpus.Loss) bool) property {
-	usual := p.usual(ctx)
-	what := p.keptOf(func(ctx context.Context, version string) []*unstructured.Unstructured {
-		return p.stock.styled(ctx, version, style, stylish)
-	}, usual, blames)
-	check := what.check
-	what.check = func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
-		findings := check(ctx, pair, objects)
-		for i := range findings {
-			// What a default fills in again is no value that was kept: nothing else comes back from such a field.
-			findings[i].effect.kept = findings[i].effect.lacks != "" && p.survivors.on(ctx, pair)[p.definition.schemaOf(pair.From).Place(findings[i].path)]
-		}
-		return findings
-	}
-	return what
-}
-
 // path is the property of objects that the way by a third version makes no difference. Those that lose something there are not
 // its concern.
 func (p *prober) path() property {
@@ -231,7 +138,7 @@ func apart(schema *corpus.Schema, a, b map[string]any) []corpus.Loss {
 // identity is the property of objects to lose nothing when they are asked for at their own version, but for what they lose
 // on every way. API servers of today never ask for that.
 func (p *prober) identity(ctx context.Context) property {
-	usual := p.usual(ctx)
+	usual := p.keeping.usual(ctx)
 	return property{mutual: true, objects: p.stock.all, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		same := corpus.Pair{From: pair.From, To: pair.From}
 		var findings []finding

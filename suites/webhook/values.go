@@ -25,8 +25,8 @@ const stylish = 30
 func (p *prober) comesBack(ctx SpecContext) {
 	p.standard.sound(ctx)
 	p.effort.came = 0
-	what := p.kept(p.stock.each)
-	all, _ := p.against(ctx, what)
+	what := p.keeping.kept(p.stock.each)
+	all, _ := p.trials.against(ctx, what)
 	made := map[string]*unstructured.Unstructured{} // by version; large ones take long to make
 	for _, pair := range p.crossings.pairs(ctx) {
 		if p.budget.spent() {
@@ -35,12 +35,12 @@ func (p *prober) comesBack(ctx SpecContext) {
 		objects := slices.Concat(p.stock.singles(ctx, pair.From, corpus.Large), p.laden(ctx, pair, made))
 		for _, f := range what.check(ctx, pair, objects) {
 			if !slices.ContainsFunc(all, func(known found) bool { return known.place() == f.place() }) {
-				all = append(all, p.newFound(f, pair, objects[f.object]))
+				all = append(all, p.findings.newFound(f, pair, objects[f.object]))
 			}
 		}
 	}
 	p.env.Tried(p.effort.came)
-	p.report(ctx, what, all)
+	p.trials.report(ctx, what, all)
 }
 
 // laden returns an object that has much of what some other version has no field for, if the webhook keeps anything in annotations on the way to
@@ -97,8 +97,8 @@ func isStrange(value any) bool {
 // holdStyle fails the spec when objects of a style do not come back as they were, for a reason that has to do with the style.
 func (p *prober) holdStyle(ctx context.Context, style corpus.Style, what string, blames func(corpus.Loss) bool) {
 	GinkgoHelper()
-	special := p.specially(ctx, style, blames)
-	p.tried(p.hold(ctx, special), what)
+	special := p.keeping.specially(ctx, style, blames)
+	p.tried(p.trials.hold(ctx, special), what)
 	if p.effort.came == 0 {
 		Skip("the webhook converts no object with such values")
 	}
@@ -160,7 +160,7 @@ func (p *prober) nulls(ctx SpecContext) {
 		}
 		return findings
 	}
-	p.tried(p.hold(ctx, what), "null")
+	p.tried(p.trials.hold(ctx, what), "null")
 }
 
 // replacedNulls returns the nulls of an object that have come back as other values. Those of its lists are other specs' to find.
@@ -237,10 +237,10 @@ func (p *prober) huge(ctx SpecContext) {
 	}
 	p.standard.sound(ctx)
 	p.effort.came = 0
-	all, tried := p.against(ctx, what)
+	all, tried := p.trials.against(ctx, what)
 	all = append(all, p.overflows(ctx)...)
 	p.env.Tried(p.effort.came)
-	p.report(ctx, what, all)
+	p.trials.report(ctx, what, all)
 	p.tried(tried, "so much")
 }
 
@@ -264,19 +264,19 @@ func (p *prober) forItsSize(ctx context.Context, pair corpus.Pair, object *unstr
 func (p *prober) additions(ctx SpecContext) {
 	p.definition.needsSchemas("which values are defaults")
 	p.standard.sound(ctx)
-	p.independently(ctx)
+	p.dependence.independently(ctx)
 	p.effort.came = 0
 	what := p.added(p.stock.each, true)
-	all, _ := p.against(ctx, what)
-	if len(all) == 0 || !p.fails(all) && !p.budget.spent() {
+	all, _ := p.trials.against(ctx, what)
+	if len(all) == 0 || !p.findings.fails(all) && !p.budget.spent() {
 		partial := p.added(p.stock.owned, false)
-		if more, _ := p.against(ctx, partial); len(all) == 0 || p.fails(more) {
+		if more, _ := p.trials.against(ctx, partial); len(all) == 0 || p.findings.fails(more) {
 			what, all = partial, more
 		}
 	}
 	p.env.Tried(p.effort.came)
-	p.report(ctx, what, fewZeros(all))
-	p.someCame(ctx)
+	p.trials.report(ctx, what, fewZeros(all))
+	p.trials.someCame(ctx)
 }
 
 // mostZeros is how many fields are named that encoders have set to 0, false or "".
@@ -368,7 +368,7 @@ func (p *prober) converted(objects func(ctx context.Context, version string) []*
 		}
 		for i, o := range outcomes {
 			p.effort.came++
-			if o.raw == nil && (!crashed(&o.x) || p.crossings.isClosed(ctx, pair.From) || !p.usual(ctx)[finding{trip: there(pair)}.place()]) {
+			if o.raw == nil && (!crashed(&o.x) || p.crossings.isClosed(ctx, pair.From) || !p.keeping.usual(ctx)[finding{trip: there(pair)}.place()]) {
 				findings = append(findings, finding{i, pair.String(), "", fmt.Sprintf("conversion failed: %s", o.x.judgement.Rejected()), none, o.x, effect{sort: refused}})
 			}
 		}

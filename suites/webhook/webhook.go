@@ -24,10 +24,9 @@ func area(tick time.Duration) suites.Area {
 
 func register(env *suites.Env, tick time.Duration) {
 	p := &prober{
-		env:    env,
-		tick:   tick,
-		stale:  map[string]*earlier{},
-		lonely: map[corpus.Pair][]*unstructured.Unstructured{},
+		env:   env,
+		tick:  tick,
+		stale: map[string]*earlier{},
 	}
 	p.definition = &definition{env: env}
 	p.budget = &budget{env: env}
@@ -60,6 +59,25 @@ func register(env *suites.Env, tick time.Duration) {
 	p.failures = &failures{
 		env: env, definition: p.definition, talk: p.talk, routes: p.routes, stock: p.stock, crossings: p.crossings,
 		standard: p.standard, journeys: p.journeys,
+	}
+	p.dependence = &dependence{
+		definition: p.definition, exhibits: p.exhibits, connection: p.connection, talk: p.talk, stock: p.stock,
+		crossings: p.crossings, standard: p.standard, journeys: p.journeys, lonely: map[corpus.Pair][]*unstructured.Unstructured{},
+	}
+	p.recall = &recall{definition: p.definition, talk: p.talk, stock: p.stock, crossings: p.crossings}
+	p.findings = &findings{env: env, definition: p.definition}
+	p.examiner = &examiner{
+		env: env, definition: p.definition, budget: p.budget, connection: p.connection, talk: p.talk, routes: p.routes,
+		stock: p.stock, standard: p.standard, journeys: p.journeys, survivors: p.survivors, failures: p.failures,
+		dependence: p.dependence, recall: p.recall, findings: p.findings,
+	}
+	p.trials = &trials{
+		env: env, definition: p.definition, budget: p.budget, exhibits: p.exhibits, crossings: p.crossings, standard: p.standard,
+		effort: p.effort, survivors: p.survivors, findings: p.findings, examiner: p.examiner,
+	}
+	p.keeping = &keeping{
+		definition: p.definition, stock: p.stock, crossings: p.crossings, coverage: p.coverage, journeys: p.journeys,
+		losses: p.losses, effort: p.effort, survivors: p.survivors, failures: p.failures,
 	}
 
 	BeforeEach(p.budget.inBudget)
