@@ -23,17 +23,17 @@ const (
 
 // badObject asks for an object that cannot be converted between others that can: for one that the webhook was seen to refuse or, if it
 // refuses none that the schema allows, for one that schemas exclude. A webhook that makes something of it keeps its contract.
-func (p *prober) badObject(ctx SpecContext) {
-	p.standard.sound(ctx)
-	p.dependence.all(ctx) // which asks for objects alone
+func (bs *batches) badObject(ctx SpecContext) {
+	bs.standard.sound(ctx)
+	bs.dependence.all(ctx) // which asks for objects alone
 	tried := 0
-	for _, pair := range p.crossings.pairs(ctx) {
-		bad := append(slices.Clone(p.dependence.lonely[pair]), p.refusedAlone(ctx, pair)...)
+	for _, pair := range bs.crossings.pairs(ctx) {
+		bad := append(slices.Clone(bs.dependence.lonely[pair]), bs.refusedAlone(ctx, pair)...)
 		if len(bad) == 0 {
-			bad = p.refusedSpoiled(ctx, pair)
+			bad = bs.refusedSpoiled(ctx, pair)
 		}
 		for _, object := range bad[:min(len(bad), mostBad)] {
-			p.between(ctx, pair, object)
+			bs.between(ctx, pair, object)
 			tried++
 		}
 	}
@@ -43,8 +43,8 @@ func (p *prober) badObject(ctx SpecContext) {
 }
 
 // refusedAlone returns objects that the schema allows and that the webhook was seen to refuse on the way of a pair, each for another reason.
-func (p *prober) refusedAlone(ctx context.Context, pair corpus.Pair) []*unstructured.Unstructured {
-	if !p.definition.generates() {
+func (bs *batches) refusedAlone(ctx context.Context, pair corpus.Pair) []*unstructured.Unstructured {
+	if !bs.definition.generates() {
 		return nil
 	}
 	var refused []*unstructured.Unstructured
@@ -55,11 +55,11 @@ func (p *prober) refusedAlone(ctx context.Context, pair corpus.Pair) []*unstruct
 			refused = append(refused, object)
 		}
 	}
-	for _, r := range p.stock.pool(ctx, pair.From).refusals {
+	for _, r := range bs.stock.pool(ctx, pair.From).refusals {
 		add(r.object, r.x)
 	}
-	objects := p.stock.each(ctx, pair.From)
-	for i, o := range p.journeys.forth(ctx, pair, objects) {
+	objects := bs.stock.each(ctx, pair.From)
+	for i, o := range bs.journeys.forth(ctx, pair, objects) {
 		if o.raw == nil {
 			add(objects[i], o.x)
 		}
@@ -69,9 +69,9 @@ func (p *prober) refusedAlone(ctx context.Context, pair corpus.Pair) []*unstruct
 
 // refusedSpoiled returns an object that the webhook refuses although it converts all that the schema allows: it has a number in place of every
 // field or, in one place, a value of the right type that few schemas allow.
-func (p *prober) refusedSpoiled(ctx context.Context, pair corpus.Pair) []*unstructured.Unstructured {
-	object := slices.MaxFunc(p.stock.all(ctx, pair.From), func(a, b *unstructured.Unstructured) int { return len(corpus.Leaves(a)) - len(corpus.Leaves(b)) })
-	if spoiled, ok := spoil(object); ok && p.talk.answers(ctx, pair, []*unstructured.Unstructured{spoiled})[0].raw == nil {
+func (bs *batches) refusedSpoiled(ctx context.Context, pair corpus.Pair) []*unstructured.Unstructured {
+	object := slices.MaxFunc(bs.stock.all(ctx, pair.From), func(a, b *unstructured.Unstructured) int { return len(corpus.Leaves(a)) - len(corpus.Leaves(b)) })
+	if spoiled, ok := spoil(object); ok && bs.talk.answers(ctx, pair, []*unstructured.Unstructured{spoiled})[0].raw == nil {
 		return []*unstructured.Unstructured{spoiled}
 	}
 	var spoiled []*unstructured.Unstructured
@@ -83,8 +83,8 @@ func (p *prober) refusedSpoiled(ctx context.Context, pair corpus.Pair) []*unstru
 			}
 		}
 	}
-	for i, o := range p.talk.answers(ctx, pair, spoiled) {
-		if o.raw == nil || i < mostAlone && p.dependence.byItself(ctx, pair, spoiled[i]) == nil {
+	for i, o := range bs.talk.answers(ctx, pair, spoiled) {
+		if o.raw == nil || i < mostAlone && bs.dependence.byItself(ctx, pair, spoiled[i]) == nil {
 			return spoiled[i : i+1]
 		}
 	}
@@ -104,20 +104,20 @@ func implausible(value any) []any {
 
 // between asks for an object that is refused alone between others, and fails the spec unless the webhook refuses that, too. What is wrong
 // with the answer for the object alone is up to other specs.
-func (p *prober) between(ctx context.Context, pair corpus.Pair, bad *unstructured.Unstructured) {
+func (bs *batches) between(ctx context.Context, pair corpus.Pair, bad *unstructured.Unstructured) {
 	GinkgoHelper()
-	objects := p.dependence.batch(ctx, pair.From, batched)
+	objects := bs.dependence.batch(ctx, pair.From, batched)
 	at := batched / 2
 	bad = bad.DeepCopy()
 	bad.SetName(objects[at].GetName())
 	bad.SetUID(objects[at].GetUID())
 	objects[at] = bad
-	x := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, objects...)
+	x := bs.talk.ask(ctx, bs.standard.reviewVersion(ctx), pair, objects...)
 	together, failed := x.request.JudgeFailure(x.response)
 	if failed && together.Rejected() == nil {
 		return
 	}
-	single := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, bad)
+	single := bs.talk.ask(ctx, bs.standard.reviewVersion(ctx), pair, bad)
 	alone, isRefused := single.request.JudgeFailure(single.response)
 	if isRefused && alone.Rejected() != nil {
 		Skip(fmt.Sprintf("cannot be judged while %s fails", alone.Rejected().Requirement))
@@ -125,10 +125,10 @@ func (p *prober) between(ctx context.Context, pair corpus.Pair, bad *unstructure
 	switch v := x.judgement.Rejected(); {
 	case failed:
 		x.judgement = together
-		p.exhibits.fail(x, fmt.Sprintf("%s: expected a failure that says why when one object cannot be converted, got %s", x.what, together.Rejected()))
+		bs.exhibits.fail(x, fmt.Sprintf("%s: expected a failure that says why when one object cannot be converted, got %s", x.what, together.Rejected()))
 	case v != nil:
-		p.exhibits.fail(x, fmt.Sprintf("%s: expected all objects, or a failure, when object %d cannot be converted, got %s", x.what, at, v))
+		bs.exhibits.fail(x, fmt.Sprintf("%s: expected all objects, or a failure, when object %d cannot be converted, got %s", x.what, at, v))
 	case isRefused:
-		p.exhibits.fail(x, fmt.Sprintf("%s: expected a failure when object %d of %d cannot be converted, as for it alone (%s), got success", x.what, at, len(objects), single.judgement.Rejected()))
+		bs.exhibits.fail(x, fmt.Sprintf("%s: expected a failure when object %d of %d cannot be converted, as for it alone (%s), got success", x.what, at, len(objects), single.judgement.Rejected()))
 	}
 }

@@ -11,6 +11,23 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
+// batches has the specs that ask for several objects at once.
+type batches struct {
+	env        *suites.Env
+	definition *definition
+	exhibits   *exhibits
+	talk       *conversation
+	routes     *routes
+	stock      *stock
+	crossings  *crossings
+	standard   *standards
+	journeys   *journeys
+	effort     *effort
+	dependence *dependence
+	trials     *trials
+	roundTrips *roundTrips
+}
+
 // batched and mostBatched are how many objects a batch has whose objects are compared one by one.
 const (
 	batched     = 5
@@ -26,53 +43,53 @@ const (
 func batch(env *suites.Env, p *prober) {
 	Describe("batch", func() {
 		env.It(requirement.WebhookBatchIndependent,
-			"compares the objects of a batch with the same ones alone, in reverse, and after others", p.independent)
+			"compares the objects of a batch with the same ones alone, in reverse, and after others", p.batches.independent)
 		env.It(requirement.WebhookBatchMixedVersions,
-			"asks for objects of all other versions in one request", p.mixedVersions)
+			"asks for objects of all other versions in one request", p.batches.mixedVersions)
 		env.It(requirement.WebhookBatchSizes,
-			"asks for 1, 2, 500 and 1500 objects, and for 500 large ones", p.sizes)
+			"asks for 1, 2, 500 and 1500 objects, and for 500 large ones", p.batches.sizes)
 		env.It(requirement.WebhookBatchEmpty,
-			"asks for no objects", p.empty)
+			"asks for no objects", p.batches.empty)
 		env.It(requirement.WebhookBatchBadObject,
-			"puts an object that cannot be converted between others", p.badObject)
+			"puts an object that cannot be converted between others", p.batches.badObject)
 	})
 }
 
 // independent converts objects together, in reverse, each alone, and after one that has what no other has.
-func (p *prober) independent(ctx SpecContext) {
-	p.standard.sound(ctx)
-	for _, d := range p.dependence.all(ctx) {
+func (bs *batches) independent(ctx SpecContext) {
+	bs.standard.sound(ctx)
+	for _, d := range bs.dependence.all(ctx) {
 		if len(d.unsteady) == 0 {
-			d = p.dependence.because(ctx, d)
-			p.env.Found(p.dependence.differing(d))
-			p.exhibits.fail(d.x, d.message())
+			d = bs.dependence.because(ctx, d)
+			bs.env.Found(bs.dependence.differing(d))
+			bs.exhibits.fail(d.x, d.message())
 		}
 	}
-	for _, d := range p.dependence.all(ctx) {
+	for _, d := range bs.dependence.all(ctx) {
 		Skip(fmt.Sprintf("the webhook does not always answer the same request alike, so batches cannot be compared: %s", d.unsteady[0]))
 	}
 }
 
-func (p *prober) mixedVersions(ctx SpecContext) {
-	p.routes.needsThree(ctx, "needs objects at three versions, because API servers send no objects that already have the desired version")
-	p.standard.sound(ctx) // so there are objects at every version
-	for _, to := range p.env.Subject.Corpus.Mutual() {
-		if from := p.sources(ctx, to); len(from) > 1 {
-			x, d, is := p.dependence.severalVersions(ctx, to, from)
-			p.standard.expect(ctx, x, "objects of several versions")
+func (bs *batches) mixedVersions(ctx SpecContext) {
+	bs.routes.needsThree(ctx, "needs objects at three versions, because API servers send no objects that already have the desired version")
+	bs.standard.sound(ctx) // so there are objects at every version
+	for _, to := range bs.env.Subject.Corpus.Mutual() {
+		if from := bs.sources(ctx, to); len(from) > 1 {
+			x, d, is := bs.dependence.severalVersions(ctx, to, from)
+			bs.standard.expect(ctx, x, "objects of several versions")
 			if is {
-				d = p.dependence.because(ctx, d)
-				p.env.Found(p.dependence.differing(d))
-				p.exhibits.fail(d.x, d.words(to))
+				d = bs.dependence.because(ctx, d)
+				bs.env.Found(bs.dependence.differing(d))
+				bs.exhibits.fail(d.x, d.words(to))
 			}
 		}
 	}
 }
 
 // sources returns the versions from which the webhook converts to another.
-func (p *prober) sources(ctx context.Context, to string) []string {
+func (bs *batches) sources(ctx context.Context, to string) []string {
 	var from []string
-	for _, pair := range p.crossings.pairs(ctx) {
+	for _, pair := range bs.crossings.pairs(ctx) {
 		if pair.To == to {
 			from = append(from, pair.From)
 		}
@@ -82,14 +99,14 @@ func (p *prober) sources(ctx context.Context, to string) []string {
 
 // confused returns the requirement that fails because what becomes of an object depends on the others in a request, none of them at the
 // desired version. It is empty if none does.
-func (p *prober) confused(ctx context.Context) requirement.ID {
+func (bs *batches) confused(ctx context.Context) requirement.ID {
 	GinkgoHelper()
-	if p.dependence.dependent(ctx) {
+	if bs.dependence.dependent(ctx) {
 		return requirement.WebhookBatchIndependent
 	}
-	for _, to := range p.env.Subject.Corpus.Mutual() {
-		if from := p.sources(ctx, to); len(from) > 1 {
-			if x, _, is := p.dependence.severalVersions(ctx, to, from); is || x.judgement.Rejected() != nil {
+	for _, to := range bs.env.Subject.Corpus.Mutual() {
+		if from := bs.sources(ctx, to); len(from) > 1 {
+			if x, _, is := bs.dependence.severalVersions(ctx, to, from); is || x.judgement.Rejected() != nil {
 				return requirement.WebhookBatchMixedVersions
 			}
 		}
@@ -98,14 +115,14 @@ func (p *prober) confused(ctx context.Context) requirement.ID {
 }
 
 // ownVersion asks for objects at their own version, and then for such objects among others. API servers of today do neither.
-func (p *prober) ownVersion(ctx SpecContext) {
-	what := p.identity(ctx)
-	p.standard.sound(ctx)
-	p.effort.came = 0
-	all, _ := p.trials.against(ctx, what)
-	p.env.Tried(p.effort.came)
-	p.trials.report(ctx, what, all)
-	found, by := p.among(ctx)
+func (bs *batches) ownVersion(ctx SpecContext) {
+	what := bs.roundTrips.identity(ctx)
+	bs.standard.sound(ctx)
+	bs.effort.came = 0
+	all, _ := bs.trials.against(ctx, what)
+	bs.env.Tried(bs.effort.came)
+	bs.trials.report(ctx, what, all)
+	found, by := bs.among(ctx)
 	if by != "" && !found && len(all) == 0 {
 		Skip(fmt.Sprintf("cannot be judged while %s fails: the result for an object depends on others", by))
 	}
@@ -113,41 +130,41 @@ func (p *prober) ownVersion(ctx SpecContext) {
 
 // among asks for objects that already have the desired version between others. It reports whether it found something, and returns the
 // requirement by which another finding is explained.
-func (p *prober) among(ctx context.Context) (found bool, by requirement.ID) {
+func (bs *batches) among(ctx context.Context) (found bool, by requirement.ID) {
 	GinkgoHelper()
-	for _, pair := range p.crossings.pairs(ctx) {
-		if p.definition.oneWay(pair) {
+	for _, pair := range bs.crossings.pairs(ctx) {
+		if bs.definition.oneWay(pair) {
 			continue
 		}
 		own := corpus.Pair{From: pair.To, To: pair.To}
-		if p.dependence.byItself(ctx, own, p.stock.all(ctx, pair.To)[0]) == nil {
+		if bs.dependence.byItself(ctx, own, bs.stock.all(ctx, pair.To)[0]) == nil {
 			continue // which the property reports
 		}
-		x, d, is := p.dependence.severalVersions(ctx, pair.To, []string{pair.From, pair.To})
+		x, d, is := bs.dependence.severalVersions(ctx, pair.To, []string{pair.From, pair.To})
 		message := ""
 		switch v := x.judgement.Rejected(); {
 		case v != nil:
 			message = fmt.Sprintf("%s: expected objects that are at %s already to be returned unchanged among others, got %s", x.what, pair.To, v)
 		case is && by == "":
-			if by = p.confused(ctx); by == "" {
+			if by = bs.confused(ctx); by == "" {
 				message = d.words(pair.To)
 			}
 		}
 		if message != "" {
 			found = true
-			p.exhibits.violated(p.env.Severity(none), x, message)
+			bs.exhibits.violated(bs.env.Severity(none), x, message)
 		}
 	}
 	return found, by
 }
 
 // empty asks for nothing. API servers of today never do.
-func (p *prober) empty(ctx SpecContext) {
-	p.standard.sound(ctx)
-	for _, pair := range p.crossings.pairs(ctx) {
-		x := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair)
+func (bs *batches) empty(ctx SpecContext) {
+	bs.standard.sound(ctx)
+	for _, pair := range bs.crossings.pairs(ctx) {
+		x := bs.talk.ask(ctx, bs.standard.reviewVersion(ctx), pair)
 		if v := x.judgement.Rejected(); v != nil {
-			p.exhibits.violated(p.env.Severity(none), x, fmt.Sprintf("%s: expected success for a request without objects, got %s", x.what, v))
+			bs.exhibits.violated(bs.env.Severity(none), x, fmt.Sprintf("%s: expected success for a request without objects, got %s", x.what, v))
 			return
 		}
 	}

@@ -34,15 +34,6 @@ type conversation struct {
 	written map[*unstructured.Unstructured]json.RawMessage // the objects of the stock as JSON, since they are sent again and again
 }
 
-// anew returns a copy of an object that has nothing in its metadata by which the webhook can know it.
-func (cv *conversation) anew(object *unstructured.Unstructured) *unstructured.Unstructured {
-	other := cv.renamed(object)
-	cv.calls++ // so that the next one has another name
-	other.SetResourceVersion(strconv.Itoa(1000 + cv.calls))
-	other.SetGeneration(int64(1000 + cv.calls))
-	return other
-}
-
 // outcome is what came of an object.
 type outcome struct {
 	raw    json.RawMessage // nil when it was not converted
@@ -164,19 +155,6 @@ func (cv *conversation) isLateHere() bool {
 	return cv.late != nil && cv.late.spec == CurrentSpecReport().LeafNodeText
 }
 
-// renamed returns a copy of an object with a name and a UID that no object had before, so that the webhook cannot know it. A name that is long
-// or has dots is as long and has as many then.
-func (cv *conversation) renamed(object *unstructured.Unstructured) *unstructured.Unstructured {
-	other := object.DeepCopy()
-	name := fmt.Sprintf("alone-%d", cv.calls)
-	if was := object.GetName(); isSpecial(was) {
-		name += was[min(len(name), len(was)):]
-	}
-	other.SetName(name)
-	other.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(other.GetName())).String()))
-	return other
-}
-
 // exchange is a request to the webhook, what came back, and what the judge says of it.
 type exchange struct {
 	what      string // such as "v1beta1 -> v1 in ConversionReview v1"
@@ -282,4 +260,26 @@ func (cv *conversation) alike(ctx context.Context, pair corpus.Pair, objects []*
 		outcomes[i].x = x
 	}
 	return outcomes
+}
+
+// anew returns a copy of an object that has nothing in its metadata by which the webhook can know it.
+func (cv *conversation) anew(object *unstructured.Unstructured) *unstructured.Unstructured {
+	other := cv.renamed(object)
+	cv.calls++ // so that the next one has another name
+	other.SetResourceVersion(strconv.Itoa(1000 + cv.calls))
+	other.SetGeneration(int64(1000 + cv.calls))
+	return other
+}
+
+// renamed returns a copy of an object with a name and a UID that no object had before, so that the webhook cannot know it. A name that is long
+// or has dots is as long and has as many then.
+func (cv *conversation) renamed(object *unstructured.Unstructured) *unstructured.Unstructured {
+	other := object.DeepCopy()
+	name := fmt.Sprintf("alone-%d", cv.calls)
+	if was := object.GetName(); isSpecial(was) {
+		name += was[min(len(name), len(was)):]
+	}
+	other.SetName(name)
+	other.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(other.GetName())).String()))
+	return other
 }

@@ -16,81 +16,81 @@ import (
 
 func conversion(env *suites.Env, p *prober) {
 	Describe("conversion", func() {
-		env.It(requirement.WebhookConversionDocumentedExample, "sends the requests of the documents and compares the responses", p.documentedExample)
+		env.It(requirement.WebhookConversionDocumentedExample, "sends the requests of the documents and compares the responses", p.fields.documentedExample)
 
-		env.It(requirement.WebhookConversionExpected, "converts the objects of the author's files and compares the results with those in the files", p.expected)
+		env.It(requirement.WebhookConversionExpected, "converts the objects of the author's files and compares the results with those in the files", p.fields.expected)
 
-		env.It(requirement.WebhookConversionRoundTrip, "converts objects to every other version and back", p.comesBack)
+		env.It(requirement.WebhookConversionRoundTrip, "converts objects to every other version and back", p.fields.comesBack)
 
-		env.It(requirement.WebhookConversionAdditions, "looks for values that were not there before the way to another version and back", p.additions)
+		env.It(requirement.WebhookConversionAdditions, "looks for values that were not there before the way to another version and back", p.fields.additions)
 
-		env.It(requirement.WebhookConversionEqualFields, "compares the fields that two versions have in common, one by one", p.equalFields)
+		env.It(requirement.WebhookConversionEqualFields, "compares the fields that two versions have in common, one by one", p.fields.equalFields)
 
 		env.It(requirement.WebhookConversionPath, "converts objects to each version directly and by way of each other", func(ctx SpecContext) {
 			p.routes.needsThree(ctx, "needs three versions")
-			p.trials.hold(ctx, p.path())
+			p.trials.hold(ctx, p.roundTrips.path())
 			p.trials.someCame(ctx)
 		})
 
-		env.It(requirement.WebhookConversionIdentity, "asks for objects at their own version, also among others", p.ownVersion)
+		env.It(requirement.WebhookConversionIdentity, "asks for objects at their own version, also among others", p.batches.ownVersion)
 
-		env.It(requirement.WebhookConversionPure, "asks for the same again, and many times at once", p.pure, suites.Slow)
+		env.It(requirement.WebhookConversionPure, "asks for the same again, and many times at once", p.repetition.pure, suites.Slow)
 
 		env.It(requirement.WebhookConversionGrowth, "converts objects there and back many times", func(ctx SpecContext) {
-			p.trials.hold(ctx, p.growth())
+			p.trials.hold(ctx, p.roundTrips.growth())
 		})
 
 		env.It(requirement.WebhookConversionEdits, "changes a field at the other version and converts back and forth", func(ctx SpecContext) {
 			p.definition.needsGenerated("which values a field may have")
 			p.standard.sound(ctx)
 			p.dependence.independently(ctx)
-			p.trials.hold(ctx, p.edits())
+			p.trials.hold(ctx, p.editing.edits())
 		})
 
 		env.It(requirement.WebhookConversionSchema, "looks for types and fields that the schemas do not have in converted objects", func(ctx SpecContext) {
 			p.definition.needsSchemas("what a version allows")
-			p.trials.hold(ctx, p.valid(corpus.WrongType, corpus.Unknown))
+			p.trials.hold(ctx, p.fields.valid(corpus.WrongType, corpus.Unknown))
 		})
 
 		env.It(requirement.WebhookConversionValidation, "validates converted objects by the schemas", func(ctx SpecContext) {
 			p.definition.needsSchemas("what a version allows")
-			p.trials.hold(ctx, p.valid(corpus.Invalid, corpus.Rule))
+			p.trials.hold(ctx, p.fields.valid(corpus.Invalid, corpus.Rule))
 		})
 
-		env.It(requirement.WebhookConversionStrings, "puts all kinds of text into objects and looks for it afterwards", p.strings)
-		env.It(requirement.WebhookConversionIntegers, "puts large integers into objects and looks for them after", p.integers)
-		env.It(requirement.WebhookConversionZeroValues, "sets fields to false, 0 and the empty string and looks for them after", p.zeroValues)
-		env.It(requirement.WebhookConversionNulls, "sets fields to null where the schemas allow it", p.nulls)
-		env.It(requirement.WebhookConversionEarlierSchemas, "converts objects that earlier schemas allowed to every other version and back", p.earlierKept)
-		env.It(requirement.WebhookConversionHuge, "converts objects of up to a megabyte", p.huge)
+		env.It(requirement.WebhookConversionStrings, "puts all kinds of text into objects and looks for it afterwards", p.fields.strings)
+		env.It(requirement.WebhookConversionIntegers, "puts large integers into objects and looks for them after", p.fields.integers)
+		env.It(requirement.WebhookConversionZeroValues, "sets fields to false, 0 and the empty string and looks for them after", p.fields.zeroValues)
+		env.It(requirement.WebhookConversionNulls, "sets fields to null where the schemas allow it", p.fields.nulls)
+		env.It(requirement.WebhookConversionEarlierSchemas, "converts objects that earlier schemas allowed to every other version and back", p.past.earlierKept)
+		env.It(requirement.WebhookConversionHuge, "converts objects of up to a megabyte", p.fields.huge)
 	})
 }
 
-func (p *prober) documentedExample(ctx SpecContext) {
-	p.definition.onlyDocumented("what objects convert to")
-	version := p.standard.reviewVersion(ctx)
+func (fd *fields) documentedExample(ctx SpecContext) {
+	fd.definition.onlyDocumented("what objects convert to")
+	version := fd.standard.reviewVersion(ctx)
 	body := fixtures.ReviewRequest(version)
 	request, err := contract.ParseRequest(body)
-	p.env.Require(err, "reading the documents' request")
+	fd.env.Require(err, "reading the documents' request")
 	var documented struct {
 		Response struct {
 			ConvertedObjects []json.RawMessage `json:"convertedObjects"`
 		} `json:"response"`
 	}
-	p.env.Require(json.Unmarshal(fixtures.ReviewSuccess(version), &documented), "reading the documents' response")
-	x := p.connection.send(ctx, "the documents' example in ConversionReview "+version, request, body)
+	fd.env.Require(json.Unmarshal(fixtures.ReviewSuccess(version), &documented), "reading the documents' response")
+	x := fd.connection.send(ctx, "the documents' example in ConversionReview "+version, request, body)
 	x.judgement = request.Judge(x.response)
 	var schema *corpus.Schema // the documents' example says more than the schema
-	for i, got := range p.standard.expect(ctx, x, "the documents' request") {
-		p.env.Tried(1)
+	for i, got := range fd.standard.expect(ctx, x, "the documents' request") {
+		fd.env.Tried(1)
 		want := documented.Response.ConvertedObjects[i]
-		wanted, converted := p.exhibits.decode(want), p.exhibits.decode(got)
+		wanted, converted := fd.exhibits.decode(want), fd.exhibits.decode(got)
 		if lost := schema.Losses(wanted, converted); len(lost) > 0 {
-			p.exhibits.fail(x, fmt.Sprintf("%s: object %d: %s", x.what, i, lossLines(lost)))
+			fd.exhibits.fail(x, fmt.Sprintf("%s: object %d: %s", x.what, i, lossLines(lost)))
 		}
 		delete(converted, "metadata") // which may have got labels and annotations
 		if surplus := schema.Losses(converted, wanted); len(surplus) > 0 {
-			p.exhibits.fail(x, fmt.Sprintf("%s: object %d: expected nothing in %s, got %v", x.what, i, surplus[0].Path, surplus[0].Before))
+			fd.exhibits.fail(x, fmt.Sprintf("%s: object %d: expected nothing in %s, got %v", x.what, i, surplus[0].Path, surplus[0].Before))
 		}
 	}
 }

@@ -72,22 +72,22 @@ func (dp *dependence) manyConverted(ctx context.Context, pair corpus.Pair, numbe
 
 // sizes asks for batches of the smallest object, each for another pair of versions: it is the number that matters. The last batch is
 // of objects that a long annotation makes large, as many as API servers read at once.
-func (p *prober) sizes(ctx SpecContext) {
-	p.standard.sound(ctx)
-	pairs := p.crossings.pairs(ctx)
+func (bs *batches) sizes(ctx SpecContext) {
+	bs.standard.sound(ctx)
+	pairs := bs.crossings.pairs(ctx)
 	for i, n := range []int{1, 2, page, mostTogether} {
 		pair := pairs[i%len(pairs)]
-		x := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, p.padded(ctx, pair.From, n, 0)...)
+		x := bs.talk.ask(ctx, bs.standard.reviewVersion(ctx), pair, bs.padded(ctx, pair.From, n, 0)...)
 		if x.judgement.Rejected() == nil {
 			continue
 		}
-		p.standard.expect(ctx, x, fmt.Sprintf("%d objects in one request", n))
+		bs.standard.expect(ctx, x, fmt.Sprintf("%d objects in one request", n))
 	}
 	pair := pairs[0]
 	var refusing exchange
 	taken, bytes := 0, large
 	for ; bytes >= large/16; bytes /= 2 { // the smallest request that is refused says most
-		x := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, p.padded(ctx, pair.From, page, bytes)...)
+		x := bs.talk.ask(ctx, bs.standard.reviewVersion(ctx), pair, bs.padded(ctx, pair.From, page, bytes)...)
 		if x.judgement.Rejected() == nil {
 			taken = len(x.body)
 			break
@@ -97,13 +97,13 @@ func (p *prober) sizes(ctx SpecContext) {
 	if refusing.body == nil {
 		return
 	}
-	p.exhibits.fail(refusing, fmt.Sprintf("%s: conversion of %d objects in a request of %d bytes failed, though a request of %d bytes with as many was converted: %s",
+	bs.exhibits.fail(refusing, fmt.Sprintf("%s: conversion of %d objects in a request of %d bytes failed, though a request of %d bytes with as many was converted: %s",
 		refusing.what, page, len(refusing.body), taken, refusing.judgement.Rejected()))
 }
 
 // padded returns so many copies of the smallest object of a version, with an annotation of so many bytes.
-func (p *prober) padded(ctx context.Context, version string, n, bytes int) []*unstructured.Unstructured {
-	smallest := slices.MinFunc(p.stock.all(ctx, version), func(a, b *unstructured.Unstructured) int { return size(a) - size(b) }).DeepCopy()
+func (bs *batches) padded(ctx context.Context, version string, n, bytes int) []*unstructured.Unstructured {
+	smallest := slices.MinFunc(bs.stock.all(ctx, version), func(a, b *unstructured.Unstructured) int { return size(a) - size(b) }).DeepCopy()
 	if bytes > 0 {
 		annotations := map[string]string{"example.org/note": strings.Repeat("much ", bytes/len("much "))}
 		maps.Copy(annotations, smallest.GetAnnotations())

@@ -13,29 +13,29 @@ import (
 
 // failOver fails the spec with an exchange that violates a requirement. Where the response as a whole is rejected, it says over
 // which objects.
-func (p *prober) failOver(ctx context.Context, x exchange, id requirement.ID) {
+func (rs *responses) failOver(ctx context.Context, x exchange, id requirement.ID) {
 	GinkgoHelper()
-	alone, who := p.culprits(ctx, x, id)
+	alone, who := rs.culprits(ctx, x, id)
 	text := described(alone, alone.judgement.Of(id))
 	if who != "" {
 		text = who + ": " + text
-		p.env.Attach("object.yaml", corpus.YAML(p.exhibits.sent(&alone)[0]))
+		rs.env.Attach("object.yaml", corpus.YAML(rs.exhibits.sent(&alone)[0]))
 	}
-	p.exhibits.fail(alone, text)
+	rs.exhibits.fail(alone, text)
 }
 
 // culprits asks for each object of a rejected request alone. It returns the exchange of the first that is rejected in the same way, and
 // names those that are. The exchange is returned as it is, without names, where the objects do not show it or the webhook has ended.
-func (p *prober) culprits(ctx context.Context, x exchange, id requirement.ID) (exchange, string) {
-	objects := p.exhibits.sent(&x)
-	if x.judgement.Stopped != id || p.connection.silent != nil || p.connection.ended != nil || len(objects) == 0 {
+func (rs *responses) culprits(ctx context.Context, x exchange, id requirement.ID) (exchange, string) {
+	objects := rs.exhibits.sent(&x)
+	if x.judgement.Stopped != id || rs.connection.silent != nil || rs.connection.ended != nil || len(objects) == 0 {
 		return x, ""
 	}
 	var first exchange
 	var culprits []*unstructured.Unstructured
 	for _, object := range objects {
 		pair := corpus.Pair{From: object.GroupVersionKind().Version, To: x.to}
-		again := p.talk.ask(ctx, x.request.ReviewVersion, pair, object)
+		again := rs.talk.ask(ctx, x.request.ReviewVersion, pair, object)
 		if again.judgement.Stopped != id {
 			continue
 		}
@@ -47,8 +47,8 @@ func (p *prober) culprits(ctx context.Context, x exchange, id requirement.ID) (e
 	case len(culprits) == 0:
 		return x, ""
 	case len(culprits) == len(objects) && len(objects) > 1:
-		return first, fmt.Sprintf("each of %d objects, such as %s", len(objects), p.exhibits.named(culprits[:1]))
+		return first, fmt.Sprintf("each of %d objects, such as %s", len(objects), rs.exhibits.named(culprits[:1]))
 	default:
-		return first, p.exhibits.named(culprits)
+		return first, rs.exhibits.named(culprits)
 	}
 }

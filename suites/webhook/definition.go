@@ -16,14 +16,6 @@ type definition struct {
 	env *suites.Env
 }
 
-// hasStatus reports whether status is a subresource of a version.
-func (df *definition) hasStatus(version string) bool {
-	d := df.env.Subject.Corpus.Definition
-	return d != nil && slices.ContainsFunc(d.CRD.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
-		return v.Name == version && v.Subresources != nil && v.Subresources.Status != nil
-	})
-}
-
 // schemaOf returns the schema of a version, nil where it is not known.
 func (df *definition) schemaOf(version string) *corpus.Schema {
 	if d := df.env.Subject.Corpus.Definition; d != nil {
@@ -59,11 +51,19 @@ func (df *definition) needsGenerated(what string) {
 	}
 }
 
-// oneWay reports whether API servers convert from the first version of a pair and not to it.
-func (df *definition) oneWay(pair corpus.Pair) bool { return df.env.Subject.Corpus.OneWay(pair) }
-
 // isStored reports whether a version is the one at which the definition stores objects.
 func (df *definition) isStored(version string) bool {
 	d := df.env.Subject.Corpus.Definition
 	return d != nil && kube.StorageVersion(d.CRD) == version
 }
+
+// hasStatus reports whether status is a subresource of a version.
+func (df *definition) hasStatus(version string) bool {
+	d := df.env.Subject.Corpus.Definition
+	return d != nil && slices.ContainsFunc(d.CRD.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return v.Name == version && v.Subresources != nil && v.Subresources.Status != nil
+	})
+}
+
+// oneWay reports whether API servers convert from the first version of a pair and not to it.
+func (df *definition) oneWay(pair corpus.Pair) bool { return df.env.Subject.Corpus.OneWay(pair) }

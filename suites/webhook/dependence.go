@@ -29,11 +29,6 @@ type dependence struct {
 	lonely map[corpus.Pair][]*unstructured.Unstructured // the objects of batches that were converted, and are not alone
 }
 
-// words say on which way the object was not converted, and why.
-func (r refusal) words() string {
-	return fmt.Sprintf("%s -> %s: %v", r.version, r.x.to, r.x.judgement.Rejected())
-}
-
 // fewLines returns the first losses as the lines of a message.
 func fewLines(losses []corpus.Loss) string {
 	text := lossLines(losses[:min(len(losses), mostTold)])
@@ -240,4 +235,9 @@ func shuffled(objects []*unstructured.Unstructured) []*unstructured.Unstructured
 		}
 	}
 	return others
+}
+
+// words say on which way the object was not converted, and why.
+func (r refusal) words() string {
+	return fmt.Sprintf("%s -> %s: %v", r.version, r.x.to, r.x.judgement.Rejected())
 }

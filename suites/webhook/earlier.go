@@ -9,8 +9,27 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
+
+// past has the specs about objects that earlier schemas allowed.
+type past struct {
+	env        *suites.Env
+	definition *definition
+	talk       *conversation
+	stock      *stock
+	crossings  *crossings
+	standard   *standards
+	journeys   *journeys
+	losses     *losses
+	effort     *effort
+	trials     *trials
+	keeping    *keeping
+
+	stale   map[string]*earlier // what is known of objects of earlier schemas, by version
+	counted bool                // whether they were reported
+}
 
 // earlier has the objects of a version that definitions of earlier releases allowed, as API servers send them today.
 type earlier struct {
@@ -22,7 +41,7 @@ type earlier struct {
 }
 
 // earlier returns the objects of a version that earlier definitions allowed. Of equal ones there is one.
-func (p *prober) earlier(ctx context.Context, version string) *earlier {
+func (p *past) earlier(ctx context.Context, version string) *earlier {
 	if known := p.stale[version]; known != nil {
 		return known
 	}
@@ -59,7 +78,7 @@ func content(object *unstructured.Unstructured) string {
 }
 
 // needsEarlier skips a spec if no object of an earlier definition is not as today's has it, or if none can be judged.
-func (p *prober) needsEarlier(ctx context.Context) {
+func (p *past) needsEarlier(ctx context.Context) {
 	GinkgoHelper()
 	p.definition.needsGenerated("which objects earlier schemas allowed")
 	if len(p.env.Subject.Corpus.Earlier) == 0 {
@@ -98,7 +117,7 @@ func (p *prober) needsEarlier(ctx context.Context) {
 
 // unjudged returns the differences at a version whose objects the webhook converts to no other version, for another reason than what an
 // earlier schema allowed.
-func (p *prober) unjudged(ctx context.Context, version string) []string {
+func (p *past) unjudged(ctx context.Context, version string) []string {
 	e := p.earlier(ctx, version)
 	judged := map[*unstructured.Unstructured]bool{}
 	for _, pair := range p.crossings.pairs(ctx) {
@@ -121,12 +140,12 @@ func (p *prober) unjudged(ctx context.Context, version string) []string {
 }
 
 // ofEarlier returns the objects of a version that earlier definitions allowed.
-func (p *prober) ofEarlier(ctx context.Context, version string) []*unstructured.Unstructured {
+func (p *past) ofEarlier(ctx context.Context, version string) []*unstructured.Unstructured {
 	return copies(p.earlier(ctx, version).all)
 }
 
 // earlierConverted expects objects that earlier schemas allowed to be converted.
-func (p *prober) earlierConverted(ctx SpecContext) {
+func (p *past) earlierConverted(ctx SpecContext) {
 	p.needsEarlier(ctx)
 	p.trials.hold(ctx, property{objects: p.ofEarlier, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		of, places := p.known(ctx, pair, objects)
@@ -149,7 +168,7 @@ func (p *prober) earlierConverted(ctx SpecContext) {
 
 // earlierKept expects objects that earlier schemas allowed to come back from another version as they were. Those that are not converted at
 // all are reported by webhook.failure.earlier-schemas, and what is lost of others too by other specs.
-func (p *prober) earlierKept(ctx SpecContext) {
+func (p *past) earlierKept(ctx SpecContext) {
 	p.needsEarlier(ctx)
 	usual := p.keeping.usual(ctx)
 	p.trials.hold(ctx, property{objects: p.ofEarlier, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
@@ -194,7 +213,7 @@ func (p *prober) earlierKept(ctx SpecContext) {
 
 // known returns those of some objects that earlier schemas allowed, with their places. The others are smaller ones that report tries in
 // place of one; as today's schema allows them, they lack what is different.
-func (p *prober) known(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, []int) {
+func (p *past) known(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, []int) {
 	e := p.earlier(ctx, pair.From)
 	var of []*unstructured.Unstructured
 	var places []int
@@ -207,7 +226,7 @@ func (p *prober) known(ctx context.Context, pair corpus.Pair, objects []*unstruc
 }
 
 // stuck is that an object was converted and does not come back, nil if the same is so without what an earlier schema allowed.
-func (p *prober) stuck(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, t trip) *finding {
+func (p *past) stuck(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, t trip) *finding {
 	if mended := p.mended(ctx, pair.From, object); mended != nil {
 		other := p.journeys.travel(ctx, pair, []*unstructured.Unstructured{mended})[0]
 		if other.there.object == nil || other.back.object == nil {
@@ -221,13 +240,13 @@ func (p *prober) stuck(ctx context.Context, pair corpus.Pair, object *unstructur
 
 // isBlameless reports whether an object is not converted for another reason than what an earlier schema allowed: without that, it is not
 // converted either.
-func (p *prober) isBlameless(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured) bool {
+func (p *past) isBlameless(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured) bool {
 	mended := p.mended(ctx, pair.From, object)
 	return mended != nil && p.talk.answers(ctx, pair, []*unstructured.Unstructured{mended})[0].raw == nil
 }
 
 // mended is an object as today's schema allows it, nil if there is none that is like it.
-func (p *prober) mended(ctx context.Context, version string, object *unstructured.Unstructured) *unstructured.Unstructured {
+func (p *past) mended(ctx context.Context, version string, object *unstructured.Unstructured) *unstructured.Unstructured {
 	e, key := p.earlier(ctx, version), content(object)
 	if _, known := e.mended[key]; !known {
 		e.mended[key] = p.stock.pool(ctx, version).generator.Mend(object)

@@ -11,7 +11,22 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/suites"
 )
+
+// editing has the specs that change objects at another version before they come back.
+type editing struct {
+	env        *suites.Env
+	definition *definition
+	budget     *budget
+	talk       *conversation
+	stock      *stock
+	journeys   *journeys
+	losses     *losses
+	effort     *effort
+	survivors  *survivors
+	keeping    *keeping
+}
 
 const (
 	// editedObjects and editsPerObject bound how many changes are tried at each pair of versions, and as many removals but for those beside
@@ -37,9 +52,9 @@ type edit struct {
 
 // edited is an edit as API servers store it: another resourceVersion, and the next generation unless what changed is metadata, or status
 // where that is a subresource. By these a webhook may know that what it keeps in annotations is out of date.
-func (p *prober) edited(version string, read, written *unstructured.Unstructured, origin int, path string) edit {
+func (ed *editing) edited(version string, read, written *unstructured.Unstructured, origin int, path string) edit {
 	field := fieldpath.Split(path)[0].Key
-	if field != "metadata" && (field != "status" || !p.definition.hasStatus(version)) {
+	if field != "metadata" && (field != "status" || !ed.definition.hasStatus(version)) {
 		written.SetGeneration(read.GetGeneration() + 1)
 	}
 	written.SetResourceVersion(read.GetResourceVersion() + "0")
@@ -48,25 +63,25 @@ func (p *prober) edited(version string, read, written *unstructured.Unstructured
 
 // edits is the property of objects to keep what a client changes at the other version. An object at the second version of
 // the pair comes from the first, as it does for a client, is changed in one field, loses it or gets one, and goes back and forth.
-func (p *prober) edits() property {
-	return property{mutual: true, objects: p.stock.each, reversed: true, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
-		others := p.stock.styled(ctx, pair.To, corpus.Plain, editedObjects)
+func (ed *editing) edits() property {
+	return property{mutual: true, objects: ed.stock.each, reversed: true, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+		others := ed.stock.styled(ctx, pair.To, corpus.Plain, editedObjects)
 		most := editsPerObject
 		if len(objects) == 1 {
 			most = math.MaxInt // what was found in it must be found again
 		}
-		samples := len(p.env.Subject.Corpus.Objects(pair.From)) // which come first, and take no place away from what was generated
-		triedOf := map[[2]bool]map[string]int{}                 // of samples and others, with notes and without
+		samples := len(ed.env.Subject.Corpus.Objects(pair.From)) // which come first, and take no place away from what was generated
+		triedOf := map[[2]bool]map[string]int{}                  // of samples and others, with notes and without
 		var changes, removals, settings, firsts []edit
-		home := p.homeEdits(ctx, pair.From)
-		trips := p.journeys.roundTrip(ctx, pair, objects)
+		home := ed.homeEdits(ctx, pair.From)
+		trips := ed.journeys.roundTrip(ctx, pair, objects)
 		for i, t := range trips {
-			if t.there.object == nil || p.budget.spent() {
+			if t.there.object == nil || ed.budget.spent() {
 				continue
 			}
 			converted := corpus.Restored(objects[i], t.there.object)
 			if t.back.object != nil && annotated(t.back.object) > annotated(objects[i].Object) { // what was kept is there still, and may be stale
-				p.addHome(home, pair, i, corpus.Restored(objects[i], t.back.object))
+				ed.addHome(home, pair, i, corpus.Restored(objects[i], t.back.object))
 			}
 			beside := ""
 			noted, nth := len(converted.GetAnnotations()) > len(objects[i].GetAnnotations()), i
@@ -82,17 +97,17 @@ func (p *prober) edits() property {
 			switch {
 			case nth < editedObjects:
 				some = most
-			case noted && i >= p.stock.mixed[pair.From]: // it is about one field, which those before may not have
+			case noted && i >= ed.stock.mixed[pair.From]: // it is about one field, which those before may not have
 				some = editsPerSingle
 			}
 			if some > 0 {
-				changes = append(changes, p.changes(pair.To, i, converted, others, some, tried, noted && items(converted) < items(objects[i]))...)
+				changes = append(changes, ed.changes(pair.To, i, converted, others, some, tried, noted && items(converted) < items(objects[i]))...)
 			}
 			if some > 0 && noted { // what is set can only be dropped because of notes
-				settings = append(settings, p.settings(pair.To, i, converted, others, some, tried)...)
+				settings = append(settings, ed.settings(pair.To, i, converted, others, some, tried)...)
 			}
 			if noted {
-				firsts = append(firsts, p.itemRemovals(pair.To, i, converted, tried)...)
+				firsts = append(firsts, ed.itemRemovals(pair.To, i, converted, tried)...)
 			}
 			if nth >= editedObjects {
 				if beside = company(objects[i]); beside == "" {
@@ -100,12 +115,12 @@ func (p *prober) edits() property {
 				}
 			}
 			if noted { // what is removed can only come back from there
-				removals = append(removals, p.removals(pair.To, i, converted, beside, most, tried)...)
+				removals = append(removals, ed.removals(pair.To, i, converted, beside, most, tried)...)
 			}
 		}
-		written := p.journeys.roundTrip(ctx, reverse(pair), objectsOf(changes))
-		return slices.Concat(p.undone(ctx, pair, objects, trips, changes, written), p.forgotten(ctx, pair, objects, trips, changes, written),
-			p.returned(ctx, pair, objects, removals), p.atHome(ctx, pair, objects, home), p.dropped(ctx, pair, objects, settings), p.astray(ctx, pair, objects, trips, firsts))
+		written := ed.journeys.roundTrip(ctx, reverse(pair), objectsOf(changes))
+		return slices.Concat(ed.undone(ctx, pair, objects, trips, changes, written), ed.forgotten(ctx, pair, objects, trips, changes, written),
+			ed.returned(ctx, pair, objects, removals), ed.atHome(ctx, pair, objects, home), ed.dropped(ctx, pair, objects, settings), ed.astray(ctx, pair, objects, trips, firsts))
 	}}
 }
 
@@ -124,8 +139,8 @@ func company(object *unstructured.Unstructured) string {
 }
 
 // undone returns the changes that did not survive the way to the first version of a pair and back, and those that do not show there.
-func (p *prober) undone(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, read []trip, changes []edit, written []trip) []finding {
-	other, usual := reverse(pair), p.keeping.usual(ctx)
+func (ed *editing) undone(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, read []trip, changes []edit, written []trip) []finding {
+	other, usual := reverse(pair), ed.keeping.usual(ctx)
 	var findings []finding
 	var hidden []edit
 	for j, t := range written {
@@ -133,18 +148,18 @@ func (p *prober) undone(ctx context.Context, pair corpus.Pair, objects []*unstru
 		if t.back.object == nil {
 			continue
 		}
-		p.effort.came++
+		ed.effort.came++
 		before := len(findings)
-		for _, l := range p.losses.lost(other, e.object.Object, t.back.object) {
+		for _, l := range ed.losses.lost(other, e.object.Object, t.back.object) {
 			if l.After == nil || strings.HasPrefix(l.Path, "metadata.") {
 				continue // what is lost whole is lost without any change too, and metadata is the webhook's
 			}
-			f := finding{e.origin, there(other), p.definition.schemaOf(other.From).Place(l.Path), l.String(), partOf(l), t.back.x, p.losses.effectOf(other.From, l)}
-			if usual[f.place()] || !p.losesAlone(ctx, other, e.object, &f) {
+			f := finding{e.origin, there(other), ed.definition.schemaOf(other.From).Place(l.Path), l.String(), partOf(l), t.back.x, ed.losses.effectOf(other.From, l)}
+			if usual[f.place()] || !ed.losesAlone(ctx, other, e.object, &f) {
 				continue // it is lost without any change too, or because of the others in the request
 			}
 			bare := f
-			always := p.losesAlone(ctx, other, withoutNotes(e.object, objects[e.origin]), &bare)
+			always := ed.losesAlone(ctx, other, withoutNotes(e.object, objects[e.origin]), &bare)
 			if always && l.Before == false {
 				continue // no annotation is why, and webhook.conversion.zero-values says so
 			}
@@ -153,18 +168,18 @@ func (p *prober) undone(ctx context.Context, pair corpus.Pair, objects []*unstru
 			findings = append(findings, f)
 		}
 		first := read[e.origin].back.object
-		if len(findings) == before && first != nil && len(apart(p.definition.schemaOf(pair.From), first, t.there.object)) == 0 && !p.losses.declared(other, e.path) {
+		if len(findings) == before && first != nil && len(apart(ed.definition.schemaOf(pair.From), first, t.there.object)) == 0 && !ed.losses.declared(other, e.path) {
 			hidden = append(hidden, e)
 		}
 	}
-	return append(findings, p.overridden(ctx, pair, objects, hidden)...)
+	return append(findings, ed.overridden(ctx, pair, objects, hidden)...)
 }
 
 // overridden returns the changes that do not show at the first version of a pair, although they do without what the webhook keeps in
 // annotations: it restores what was there before. That another annotation brings the change back at the second version does not help
 // the clients of the first.
-func (p *prober) overridden(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, hidden []edit) []finding {
-	other, schema := reverse(pair), p.definition.schemaOf(pair.From)
+func (ed *editing) overridden(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, hidden []edit) []finding {
+	other, schema := reverse(pair), ed.definition.schemaOf(pair.From)
 	var plain []*unstructured.Unstructured
 	for _, e := range hidden {
 		for _, object := range []*unstructured.Unstructured{e.read, e.object} {
@@ -174,7 +189,7 @@ func (p *prober) overridden(ctx context.Context, pair corpus.Pair, objects []*un
 		}
 	}
 	var findings []finding
-	outcomes := p.talk.convert(ctx, other, plain)
+	outcomes := ed.talk.convert(ctx, other, plain)
 	for j, e := range hidden {
 		before, after := outcomes[2*j].object, outcomes[2*j+1].object
 		if before == nil || after == nil {
@@ -184,19 +199,19 @@ func (p *prober) overridden(ctx context.Context, pair corpus.Pair, objects []*un
 		if len(shown) == 0 {
 			continue
 		}
-		read := p.talk.convert(ctx, other, []*unstructured.Unstructured{e.read})[0]
-		written := p.talk.convert(ctx, other, []*unstructured.Unstructured{e.object})[0]
+		read := ed.talk.convert(ctx, other, []*unstructured.Unstructured{e.read})[0]
+		written := ed.talk.convert(ctx, other, []*unstructured.Unstructured{e.object})[0]
 		if read.object == nil || written.object == nil {
 			continue
 		}
 		for _, l := range shown {
-			if p.losses.declared(pair, l.Path) || !sameAt(schema, l.Path, before, read.object) || !sameAt(schema, l.Path, before, written.object) {
+			if ed.losses.declared(pair, l.Path) || !sameAt(schema, l.Path, before, read.object) || !sameAt(schema, l.Path, before, written.object) {
 				continue // something else than the annotations makes the difference
 			}
 			written.x.before = &read.x
 			way := fmt.Sprintf("%s, changed there -> %s", pair, pair.From)
 			message := fmt.Sprintf("%s: the change does not show at %s: %s, restored from an annotation", e.path, pair.From, l)
-			findings = append(findings, finding{e.origin, way, p.definition.schemaOf(other.From).Place(e.path), message, none, written.x, effect{sort: "changed", noted: true}})
+			findings = append(findings, finding{e.origin, way, ed.definition.schemaOf(other.From).Place(e.path), message, none, written.x, effect{sort: "changed", noted: true}})
 			break
 		}
 	}
@@ -211,37 +226,37 @@ func sameAt(schema *corpus.Schema, path string, a, b map[string]any) bool {
 // returned returns the removed values that are there again after the way to the first version of a pair and back, unless they come
 // without what the webhook keeps in annotations, too: then it derives or adds them. Those that come because of the others in
 // the request do not count either.
-func (p *prober) returned(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, removals []edit) []finding {
+func (ed *editing) returned(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, removals []edit) []finding {
 	other := reverse(pair)
 	var findings []finding
-	for j, t := range p.journeys.roundTrip(ctx, other, objectsOf(removals)) {
+	for j, t := range ed.journeys.roundTrip(ctx, other, objectsOf(removals)) {
 		e := removals[j]
 		if t.back.object == nil {
 			continue
 		}
-		p.effort.came++
+		ed.effort.came++
 		value, isBack := corpus.Value(t.back.object, e.path)
-		if !isBack || corpus.IsEmpty(value) || p.losses.declared(other, e.path) || p.losses.declared(pair, e.path) {
+		if !isBack || corpus.IsEmpty(value) || ed.losses.declared(other, e.path) || ed.losses.declared(pair, e.path) {
 			continue
 		}
-		alone, always, x := p.besideNotes(ctx, other, e, objects[e.origin])
+		alone, always, x := ed.besideNotes(ctx, other, e, objects[e.origin])
 		if x == nil || !alone || always {
 			continue
 		}
 		message := corpus.Loss{Path: e.path, After: value, Added: true}.String()
 		way := fmt.Sprintf("%s, removed there -> %s -> %s", pair, pair.From, pair.To)
-		findings = append(findings, finding{e.origin, way, p.definition.schemaOf(other.From).Place(e.path), message, none, *x, effect{sort: added, noted: true}})
+		findings = append(findings, finding{e.origin, way, ed.definition.schemaOf(other.From).Place(e.path), message, none, *x, effect{sort: added, noted: true}})
 	}
 	return findings
 }
 
 // besideNotes reports whether an edited object that is asked for alone comes back with something at the place of the edit: as it is, and
 // without what the webhook noted in annotations when it converted the original. The exchange is nil if either does not come back.
-func (p *prober) besideNotes(ctx context.Context, pair corpus.Pair, e edit, original *unstructured.Unstructured) (noted, plain bool, x *exchange) {
+func (ed *editing) besideNotes(ctx context.Context, pair corpus.Pair, e edit, original *unstructured.Unstructured) (noted, plain bool, x *exchange) {
 	bare := e.object.DeepCopy()
 	bare.SetAnnotations(original.GetAnnotations())
-	noted, x = p.returns(ctx, pair, e.object, e.path)
-	plain, without := p.returns(ctx, pair, bare, e.path)
+	noted, x = ed.returns(ctx, pair, e.object, e.path)
+	plain, without := ed.returns(ctx, pair, bare, e.path)
 	if without == nil {
 		return false, false, nil
 	}
@@ -250,8 +265,8 @@ func (p *prober) besideNotes(ctx context.Context, pair corpus.Pair, e edit, orig
 
 // returns reports whether an object that is asked for alone comes back with something at a path. The exchange is nil if it does not come
 // back.
-func (p *prober) returns(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string) (bool, *exchange) {
-	t := p.journeys.roundTrip(ctx, pair, []*unstructured.Unstructured{object})[0]
+func (ed *editing) returns(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string) (bool, *exchange) {
+	t := ed.journeys.roundTrip(ctx, pair, []*unstructured.Unstructured{object})[0]
 	if t.back.object == nil {
 		return false, nil
 	}
@@ -268,10 +283,10 @@ func objectsOf(edits []edit) []*unstructured.Unstructured {
 }
 
 // losesAlone reports whether an object loses the same when it is asked for alone, and has the finding show that.
-func (p *prober) losesAlone(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, f *finding) bool {
-	t := p.journeys.roundTrip(ctx, pair, []*unstructured.Unstructured{object})[0]
+func (ed *editing) losesAlone(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, f *finding) bool {
+	t := ed.journeys.roundTrip(ctx, pair, []*unstructured.Unstructured{object})[0]
 	f.x = t.back.x
-	return t.back.object != nil && slices.ContainsFunc(p.losses.lost(pair, object.Object, t.back.object), func(l corpus.Loss) bool { return p.definition.schemaOf(pair.From).Place(l.Path) == f.path })
+	return t.back.object != nil && slices.ContainsFunc(ed.losses.lost(pair, object.Object, t.back.object), func(l corpus.Loss) bool { return ed.definition.schemaOf(pair.From).Place(l.Path) == f.path })
 }
 
 // items is how many items the lists of an object have.
@@ -289,9 +304,9 @@ func items(object *unstructured.Unstructured) int {
 
 // changes returns edits of an object that give one leaf the value that some other object has there, or else one like its own. Each place is
 // changed once, a boolean from either value, and once more if there are items that the version does not show.
-func (p *prober) changes(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, most int, tried map[string]int, hides bool) []edit {
+func (ed *editing) changes(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, most int, tried map[string]int, hides bool) []edit {
 	var edits []edit
-	schema := p.definition.schemaOf(version)
+	schema := ed.definition.schemaOf(version)
 	problems := schema.Problems(object.Object)
 	for _, path := range corpus.Leaves(object) {
 		place := "changed " + fieldpath.Generalize(path)
@@ -307,7 +322,7 @@ func (p *prober) changes(version string, origin int, object *unstructured.Unstru
 		tried[place]++
 		if variant := changed(schema, object, others, path); variant != nil {
 			tried[place] = editTries
-			edits = append(edits, p.edited(version, object, variant, origin, path))
+			edits = append(edits, ed.edited(version, object, variant, origin, path))
 		}
 	}
 	return edits
@@ -334,7 +349,7 @@ func changed(schema *corpus.Schema, object *unstructured.Unstructured, others []
 
 // removals returns edits of an object that remove one leaf that API servers give no default. Each place is removed once, and once beside
 // each list that the original has several items in.
-func (p *prober) removals(version string, origin int, object *unstructured.Unstructured, beside string, most int, tried map[string]int) []edit {
+func (ed *editing) removals(version string, origin int, object *unstructured.Unstructured, beside string, most int, tried map[string]int) []edit {
 	var edits []edit
 	for _, path := range corpus.Leaves(object) {
 		place := "removed " + fieldpath.Generalize(path) + " beside " + fieldpath.Generalize(beside)
@@ -343,7 +358,7 @@ func (p *prober) removals(version string, origin int, object *unstructured.Unstr
 			continue
 		}
 		tried[place]++
-		if e, is := p.removal(version, origin, object, path); is {
+		if e, is := ed.removal(version, origin, object, path); is {
 			tried[place] = editTries
 			edits = append(edits, e)
 		}
@@ -352,11 +367,11 @@ func (p *prober) removals(version string, origin int, object *unstructured.Unstr
 }
 
 // removal returns an edit of an object that removes what is at a path; none if API servers give it a default, or refuse what is left.
-func (p *prober) removal(version string, origin int, object *unstructured.Unstructured, path string) (edit, bool) {
-	schema, variant := p.definition.schemaOf(version), corpus.Without(object, path)
+func (ed *editing) removal(version string, origin int, object *unstructured.Unstructured, path string) (edit, bool) {
+	schema, variant := ed.definition.schemaOf(version), corpus.Without(object, path)
 	schema.Prepare(variant.Object)
 	if _, isDefault := corpus.Value(variant.Object, path); isDefault || len(schema.Problems(variant.Object)) > 0 {
 		return edit{}, false
 	}
-	return p.edited(version, object, variant, origin, path), true
+	return ed.edited(version, object, variant, origin, path), true
 }

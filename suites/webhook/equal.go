@@ -25,18 +25,18 @@ const (
 )
 
 // equalFields compares the fields that two versions have in common. What does not survive the way there and back is left to other specs.
-func (p *prober) equalFields(ctx SpecContext) {
-	p.definition.needsGenerated("which fields two versions have in common")
-	p.standard.sound(ctx)
-	p.dependence.independently(ctx)
-	e := &equality{p: p, known: map[corpus.Pair]*common{}}
-	p.trials.hold(ctx, property{mutual: true, objects: p.stock.each, check: e.check})
-	p.trials.someCame(ctx)
+func (fd *fields) equalFields(ctx SpecContext) {
+	fd.definition.needsGenerated("which fields two versions have in common")
+	fd.standard.sound(ctx)
+	fd.dependence.independently(ctx)
+	e := &equality{p: fd, known: map[corpus.Pair]*common{}}
+	fd.trials.hold(ctx, property{mutual: true, objects: fd.stock.each, check: e.check})
+	fd.trials.someCame(ctx)
 }
 
 // equality is the law that a field which two versions have has the same value at both.
 type equality struct {
-	p     *prober
+	p     *fields
 	known map[corpus.Pair]*common // of all objects of a version
 }
 

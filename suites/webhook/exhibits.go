@@ -20,6 +20,17 @@ type exhibits struct {
 	env *suites.Env
 }
 
+// decode decodes an object, integers as such. Nil stays nil.
+func (e *exhibits) decode(raw json.RawMessage) map[string]any {
+	GinkgoHelper()
+	if raw == nil {
+		return nil
+	}
+	object := &unstructured.Unstructured{}
+	e.env.Require(object.UnmarshalJSON(raw), "decoding an object")
+	return object.Object
+}
+
 // sent returns the objects of an exchange, none of one that API servers would not send.
 func (e *exhibits) sent(x *exchange) []*unstructured.Unstructured {
 	objects := make([]*unstructured.Unstructured, 0, len(x.request.Objects))
@@ -111,15 +122,4 @@ func (e *exhibits) skip(x exchange) {
 		why += ": " + x.judgement.Violations[i].String()
 	}
 	Skip(fmt.Sprintf("cannot be judged while %s fails (%s)", broken, why))
-}
-
-// decode decodes an object, integers as such. Nil stays nil.
-func (e *exhibits) decode(raw json.RawMessage) map[string]any {
-	GinkgoHelper()
-	if raw == nil {
-		return nil
-	}
-	object := &unstructured.Unstructured{}
-	e.env.Require(object.UnmarshalJSON(raw), "decoding an object")
-	return object.Object
 }

@@ -16,31 +16,47 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
+// breakdowns has the specs about failures, those that come by themselves and those that are provoked.
+type breakdowns struct {
+	env        *suites.Env
+	definition *definition
+	talk       *conversation
+	routes     *routes
+	stock      *stock
+	crossings  *crossings
+	standard   *standards
+	journeys   *journeys
+	effort     *effort
+	failures   *failures
+	trials     *trials
+	fields     *fields
+}
+
 func failure(env *suites.Env, p *prober) {
 	Describe("failure", func() {
 		env.It(requirement.WebhookFailureAvoided, "looks for failures in the conversion of valid objects", func(ctx SpecContext) {
-			p.refusals(ctx)
+			p.breakdowns.refusals(ctx)
 			if len(p.crossings.pairs(ctx)) > 0 {
-				p.judge(ctx, requirement.WebhookFailureAvoided)
+				p.responses.judge(ctx, requirement.WebhookFailureAvoided)
 			}
 		})
 
 		env.It(requirement.WebhookFailureAnnotations, "puts something else into annotations that the webhook adds, and converts the objects back", func(ctx SpecContext) {
-			p.trials.hold(ctx, p.defaced())
+			p.trials.hold(ctx, p.breakdowns.defaced())
 			if p.effort.came == 0 {
 				env.Inapplicable("the webhook adds no annotations")
 			}
 		})
 
-		env.It(requirement.WebhookFailureEarlierSchemas, "converts objects that earlier schemas allowed", p.earlierConverted)
+		env.It(requirement.WebhookFailureEarlierSchemas, "converts objects that earlier schemas allowed", p.past.earlierConverted)
 
 		provoked := func(id requirement.ID, text string) {
 			env.It(id, text, func(ctx SpecContext) {
-				x := p.provoke(ctx)
+				x := p.breakdowns.provoke(ctx)
 				violations := x.judgement.Of(id)
 				switch {
 				case slices.ContainsFunc(violations, rejected):
-					p.talks(ctx)
+					p.responses.talks(ctx)
 					p.exhibits.fail(x, described(x, violations))
 				case !x.judgement.Judged(id):
 					p.exhibits.skip(x)
@@ -57,26 +73,26 @@ func failure(env *suites.Env, p *prober) {
 // refusals reports generated objects that the webhook did not convert. A webhook that broke down over one fails, and so does
 // one that refuses an object with nothing in it, or every object of a version. One that requires values that the schema does not
 // require is Tolerated: clients are free to write others, but few will.
-func (p *prober) refusals(ctx SpecContext) {
+func (b *breakdowns) refusals(ctx SpecContext) {
 	GinkgoHelper()
-	if closed := p.crossings.unconverted(ctx); !p.definition.generates() || len(p.crossings.pairs(ctx)) == 0 {
-		p.trials.report(ctx, p.convertedOrClosed(), closed)
+	if closed := b.crossings.unconverted(ctx); !b.definition.generates() || len(b.crossings.pairs(ctx)) == 0 {
+		b.trials.report(ctx, b.convertedOrClosed(), closed)
 		return
 	}
-	x := p.standard.unsound(ctx)
+	x := b.standard.unsound(ctx)
 	if x != nil && x.judgement.Stopped != requirement.WebhookFailureAvoided {
 		return
 	}
-	p.trials.report(ctx, p.convertedOrClosed(), append(slices.Clone(p.failures.all(ctx)), p.failures.tooLarge(ctx)...))
+	b.trials.report(ctx, b.convertedOrClosed(), append(slices.Clone(b.failures.all(ctx)), b.failures.tooLarge(ctx)...))
 }
 
 // defaced is the property of objects to be converted whatever somebody has written into the annotations that the webhook added to
 // them. Each annotation is tried once for each way.
-func (p *prober) defaced() property {
-	return property{objects: p.stock.each, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+func (b *breakdowns) defaced() property {
+	return property{objects: b.stock.each, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		tried := map[string]bool{}
 		var findings []finding
-		for i, o := range p.journeys.forth(ctx, pair, objects) {
+		for i, o := range b.journeys.forth(ctx, pair, objects) {
 			if o.object == nil {
 				continue
 			}
@@ -87,8 +103,8 @@ func (p *prober) defaced() property {
 					continue
 				}
 				tried[key] = true
-				p.effort.came++
-				for _, f := range p.deface(ctx, pair, o.x, converted, key, annotations[key]) {
+				b.effort.came++
+				for _, f := range b.deface(ctx, pair, o.x, converted, key, annotations[key]) {
 					f.object = i
 					findings = append(findings, f)
 				}
@@ -100,10 +116,10 @@ func (p *prober) defaced() property {
 
 // deface converts an object, which was converted on the way of a pair, with other values in an annotation. It says of all at once that they are
 // refused, unless the object is refused with the annotation as it was, too.
-func (p *prober) deface(ctx context.Context, pair corpus.Pair, before exchange, converted *unstructured.Unstructured, key, value string) []finding {
+func (b *breakdowns) deface(ctx context.Context, pair corpus.Pair, before exchange, converted *unstructured.Unstructured, key, value string) []finding {
 	var findings []finding
 	path := fieldpath.Child("metadata.annotations", key)
-	for _, onward := range p.routes.ways(ctx) {
+	for _, onward := range b.routes.ways(ctx) {
 		if onward.From != pair.To {
 			continue
 		}
@@ -115,7 +131,7 @@ func (p *prober) deface(ctx context.Context, pair corpus.Pair, before exchange, 
 			annotations := variant.GetAnnotations()
 			annotations[key] = other
 			variant.SetAnnotations(annotations)
-			o := p.talk.answers(ctx, onward, []*unstructured.Unstructured{variant})[0]
+			o := b.talk.answers(ctx, onward, []*unstructured.Unstructured{variant})[0]
 			if o.raw != nil {
 				continue
 			}
@@ -128,7 +144,7 @@ func (p *prober) deface(ctx context.Context, pair corpus.Pair, before exchange, 
 				first = o
 			}
 		}
-		if len(refusing) == 0 || p.talk.answers(ctx, onward, []*unstructured.Unstructured{converted})[0].raw == nil {
+		if len(refusing) == 0 || b.talk.answers(ctx, onward, []*unstructured.Unstructured{converted})[0].raw == nil {
 			continue
 		}
 		part := none
@@ -141,37 +157,47 @@ func (p *prober) deface(ctx context.Context, pair corpus.Pair, before exchange, 
 	return findings
 }
 
-// talks skips the spec unless the webhook answers with a ConversionReview where there is nothing to fail.
-func (p *prober) talks(ctx SpecContext) {
-	GinkgoHelper()
-	for _, x := range p.standard.exchanges(ctx) {
-		if !x.judgement.Judged(requirement.WebhookResponseLean) {
-			p.exhibits.skip(x)
-		}
-	}
-}
-
 // provoke asks for what cannot be converted: for the documents' CronTabs a hostPort without a port, and for any object a
 // version that does not exist. It returns the exchange with the judgement of the failure, and skips the spec when the
 // webhook says that it converted them.
-func (p *prober) provoke(ctx SpecContext) exchange {
-	c := p.env.Subject.Corpus
-	version := p.standard.reviewVersion(ctx)
+func (b *breakdowns) provoke(ctx SpecContext) exchange {
+	c := b.env.Subject.Corpus
+	version := b.standard.reviewVersion(ctx)
 	if c.Documented {
 		object := c.Objects("v1beta1")[0]
 		object.Object["hostPort"] = "localhost"
-		x := p.talk.ask(ctx, version, corpus.Pair{From: "v1beta1", To: "v1"}, object)
+		x := b.talk.ask(ctx, version, corpus.Pair{From: "v1beta1", To: "v1"}, object)
 		if judgement, failed := x.request.JudgeFailure(x.response); failed {
 			x.judgement = judgement
 			return x
 		}
 	}
 	from := c.Versions[0]
-	x := p.talk.ask(ctx, version, corpus.Pair{From: from, To: "v0nosuchversion"}, p.stock.base(ctx, from)[0])
+	x := b.talk.ask(ctx, version, corpus.Pair{From: from, To: "v0nosuchversion"}, b.stock.base(ctx, from)[0])
 	judgement, failed := x.request.JudgeFailure(x.response)
 	if !failed {
 		Skip("the webhook claims to convert even to the version v0nosuchversion, so no failure can be provoked")
 	}
 	x.judgement = judgement
 	return x
+}
+
+// convertedOrClosed is the property of objects to be converted, which says of those at a version of which none is why.
+func (b *breakdowns) convertedOrClosed() property {
+	what := b.fields.converted(nil)
+	check := what.check
+	what.check = func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+		findings := check(ctx, pair, objects)
+		for i, f := range findings {
+			switch {
+			case b.crossings.isClosed(ctx, pair.From):
+				findings[i] = b.crossings.closedTo(pair, f.x)
+			case b.routes.isRefused(ctx, pair):
+				findings[i] = refusedAltogether(pair, f.x)
+			}
+			findings[i].object = f.object
+		}
+		return findings
+	}
+	return what
 }

@@ -17,8 +17,8 @@ import (
 
 // forgotten returns the values that the second version of a pair cannot hold, and that are gone at the first one after a change of something
 // else at the second. What a change does by itself is what it does without what the webhook noted in annotations.
-func (p *prober) forgotten(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, read []trip, changes []edit, written []trip) []finding {
-	schema, hidden, seen := p.definition.schemaOf(pair.From), p.hidden(ctx, pair, objects, read, changes), map[string]bool{}
+func (ed *editing) forgotten(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, read []trip, changes []edit, written []trip) []finding {
+	schema, hidden, seen := ed.definition.schemaOf(pair.From), ed.hidden(ctx, pair, objects, read, changes), map[string]bool{}
 	var findings []finding
 	for j, e := range changes {
 		before, after := read[e.origin].back.object, written[j].there
@@ -29,7 +29,7 @@ func (p *prober) forgotten(ctx context.Context, pair corpus.Pair, objects []*uns
 		for _, path := range hidden[e.origin] {
 			place := schema.Place(path)
 			value, _ := corpus.Value(before, path)
-			if seen[place] || !is.lacks(place, fmt.Sprint(value), was) || p.losses.declared(pair, path) || !p.forgets(ctx, pair, objects[e.origin], e, before, path) {
+			if seen[place] || !is.lacks(place, fmt.Sprint(value), was) || ed.losses.declared(pair, path) || !ed.forgets(ctx, pair, objects[e.origin], e, before, path) {
 				continue
 			}
 			seen[place] = true
@@ -37,7 +37,7 @@ func (p *prober) forgotten(ctx context.Context, pair corpus.Pair, objects []*uns
 			x := after.x
 			x.before = &read[e.origin].there.x
 			way := fmt.Sprintf("%s, changed there -> %s", pair, pair.From)
-			when := fmt.Sprintf("after %s was changed at %s", p.definition.schemaOf(pair.To).Pattern(e.path), pair.To)
+			when := fmt.Sprintf("after %s was changed at %s", ed.definition.schemaOf(pair.To).Pattern(e.path), pair.To)
 			findings = append(findings, finding{e.origin, way, place, message, none, x, effect{sort: "lost", kept: true, when: when}})
 		}
 	}
@@ -46,7 +46,7 @@ func (p *prober) forgotten(ctx context.Context, pair corpus.Pair, objects []*uns
 
 // hidden returns, by the index of the object, the places with values that come back at the first version of a pair only because of what the
 // webhook noted.
-func (p *prober) hidden(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, read []trip, changes []edit) map[int][]string {
+func (ed *editing) hidden(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, read []trip, changes []edit) map[int][]string {
 	var origins []int
 	var plain []*unstructured.Unstructured
 	for _, e := range changes {
@@ -55,8 +55,8 @@ func (p *prober) hidden(ctx context.Context, pair corpus.Pair, objects []*unstru
 		}
 		origins, plain = append(origins, e.origin), append(plain, withoutNotes(e.read, objects[e.origin]))
 	}
-	schema, hidden := p.definition.schemaOf(pair.From), map[int][]string{}
-	for i, o := range p.talk.convert(ctx, reverse(pair), plain) {
+	schema, hidden := ed.definition.schemaOf(pair.From), map[int][]string{}
+	for i, o := range ed.talk.convert(ctx, reverse(pair), plain) {
 		before := read[origins[i]].back.object
 		if o.object == nil || before == nil {
 			continue
@@ -110,17 +110,17 @@ func (t tally) lacks(place, text string, before tally) bool {
 // forgets reports whether a hidden value is gone because of an edit that has nothing to do with it. It may have if the edit shows in the
 // same list, all of which a webhook may replace, if the other version shows the value, if the edit removes what the value is in, or if the
 // value does not come back either from an object that had both from the start.
-func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstructured.Unstructured, e edit, before map[string]any, path string) bool {
-	schema := p.definition.schemaOf(pair.From)
+func (ed *editing) forgets(ctx context.Context, pair corpus.Pair, original *unstructured.Unstructured, e edit, before map[string]any, path string) bool {
+	schema := ed.definition.schemaOf(pair.From)
 	value, _ := corpus.Value(before, path)
 	lacks := func(before, after map[string]any) bool {
 		return tallied(schema, after).lacks(schema.Place(path), fmt.Sprint(value), tallied(schema, before))
 	}
-	plain := p.talk.convert(ctx, reverse(pair), []*unstructured.Unstructured{withoutNotes(e.read, original), withoutNotes(e.object, original)})
-	again := p.talk.convert(ctx, reverse(pair), []*unstructured.Unstructured{e.read})[0]
-	alone := p.talk.convert(ctx, reverse(pair), []*unstructured.Unstructured{e.object})[0]
+	plain := ed.talk.convert(ctx, reverse(pair), []*unstructured.Unstructured{withoutNotes(e.read, original), withoutNotes(e.object, original)})
+	again := ed.talk.convert(ctx, reverse(pair), []*unstructured.Unstructured{e.read})[0]
+	alone := ed.talk.convert(ctx, reverse(pair), []*unstructured.Unstructured{e.object})[0]
 	if plain[0].object == nil || plain[1].object == nil || again.object == nil || alone.object == nil ||
-		lacks(before, again.object) || !lacks(before, alone.object) || p.shows(ctx, pair, original, path) {
+		lacks(before, again.object) || !lacks(before, alone.object) || ed.shows(ctx, pair, original, path) {
 		return false
 	}
 	does := apart(schema, plain[0].object, plain[1].object)
@@ -150,15 +150,15 @@ func (p *prober) forgets(ctx context.Context, pair corpus.Pair, original *unstru
 	if len(does) == 0 || !lacks(kept.Object, alone.object) || tallied(schema, edited.Object)[schema.Place(path)][fmt.Sprint(value)] == 0 || len(schema.Problems(edited.Object)) > 0 {
 		return false
 	}
-	t := p.journeys.roundTrip(ctx, pair, []*unstructured.Unstructured{edited})[0]
+	t := ed.journeys.roundTrip(ctx, pair, []*unstructured.Unstructured{edited})[0]
 	return t.back.object != nil && !lacks(edited.Object, t.back.object)
 }
 
 // shows reports whether the second version of a pair shows a value of an object under another name, as a range of addresses shows a subnet.
 // Then it is not hidden from clients of that version, and what takes its place after an edit holds it.
-func (p *prober) shows(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string) bool {
+func (ed *editing) shows(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string) bool {
 	_, has := corpus.Value(object.Object, path)
-	return has && len(p.survivors.shown(ctx, pair, object, path)) > 0
+	return has && len(ed.survivors.shown(ctx, pair, object, path)) > 0
 }
 
 // itemOf returns the outermost list that a path leads into, and whether there is one.

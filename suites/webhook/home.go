@@ -22,40 +22,40 @@ type homeEdits struct {
 	others func() []*unstructured.Unstructured // with values for changes
 }
 
-func (p *prober) homeEdits(ctx context.Context, version string) *homeEdits {
+func (ed *editing) homeEdits(ctx context.Context, version string) *homeEdits {
 	return &homeEdits{tried: [2]map[string]int{{}, {}}, others: sync.OnceValue(func() []*unstructured.Unstructured {
-		return p.stock.styled(ctx, version, corpus.Plain, editedObjects)
+		return ed.stock.styled(ctx, version, corpus.Plain, editedObjects)
 	})}
 }
 
 // addHome adds edits of an object with notes that has come back to the first version of a pair.
-func (p *prober) addHome(home *homeEdits, pair corpus.Pair, origin int, object *unstructured.Unstructured) {
+func (ed *editing) addHome(home *homeEdits, pair corpus.Pair, origin int, object *unstructured.Unstructured) {
 	tried := home.tried[0]
-	if origin >= p.stock.mixed[pair.From] {
+	if origin >= ed.stock.mixed[pair.From] {
 		tried = home.tried[1]
 	}
-	home.removals = append(home.removals, p.homeRemovals(pair, origin, object, tried)...)
-	home.changes = append(home.changes, p.changes(pair.From, origin, object, home.others(), editsPerObject, tried, false)...)
+	home.removals = append(home.removals, ed.homeRemovals(pair, origin, object, tried)...)
+	home.changes = append(home.changes, ed.changes(pair.From, origin, object, home.others(), editsPerObject, tried, false)...)
 }
 
 // atHome returns what edits at home do not outlast: values that come back, and changes that are undone on the way to the second version of a pair
 // and back.
-func (p *prober) atHome(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, home *homeEdits) []finding {
-	findings, usual := p.returned(ctx, reverse(pair), objects, home.removals), p.keeping.usual(ctx)
-	for j, t := range p.journeys.roundTrip(ctx, pair, objectsOf(home.changes)) {
+func (ed *editing) atHome(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, home *homeEdits) []finding {
+	findings, usual := ed.returned(ctx, reverse(pair), objects, home.removals), ed.keeping.usual(ctx)
+	for j, t := range ed.journeys.roundTrip(ctx, pair, objectsOf(home.changes)) {
 		e := home.changes[j]
 		if t.back.object == nil {
 			continue
 		}
-		p.effort.came++
-		for _, l := range p.losses.lost(pair, e.object.Object, t.back.object) {
-			f := finding{e.origin, "", p.definition.schemaOf(pair.From).Place(l.Path), l.String() + ", as it was before", partOf(l), t.back.x, p.losses.effectOf(pair.From, l)}
+		ed.effort.came++
+		for _, l := range ed.losses.lost(pair, e.object.Object, t.back.object) {
+			f := finding{e.origin, "", ed.definition.schemaOf(pair.From).Place(l.Path), l.String() + ", as it was before", partOf(l), t.back.x, ed.losses.effectOf(pair.From, l)}
 			f.effect.noted = true
 			was, _ := corpus.Value(e.read.Object, l.Path)
-			if l.After == nil || !p.definition.schemaOf(pair.From).Equal(l.Path, was, l.After) || usual[finding{trip: there(pair), path: f.path}.place()] || !p.losesAlone(ctx, pair, e.object, &f) {
+			if l.After == nil || !ed.definition.schemaOf(pair.From).Equal(l.Path, was, l.After) || usual[finding{trip: there(pair), path: f.path}.place()] || !ed.losesAlone(ctx, pair, e.object, &f) {
 				continue
 			}
-			if bare := f; p.losesAlone(ctx, pair, withoutNotes(e.object, objects[e.origin]), &bare) {
+			if bare := f; ed.losesAlone(ctx, pair, withoutNotes(e.object, objects[e.origin]), &bare) {
 				continue // no note is why
 			}
 			f.trip = fmt.Sprintf("%s -> %s, changed there -> %s -> %s", pair, pair.From, pair.To, pair.From)
@@ -67,9 +67,9 @@ func (p *prober) atHome(ctx context.Context, pair corpus.Pair, objects []*unstru
 
 // homeRemovals returns edits of an object that remove one leaf, or the field around it that the other version of a pair lacks. Each place is
 // removed once.
-func (p *prober) homeRemovals(pair corpus.Pair, origin int, object *unstructured.Unstructured, tried map[string]int) []edit {
+func (ed *editing) homeRemovals(pair corpus.Pair, origin int, object *unstructured.Unstructured, tried map[string]int) []edit {
 	var edits []edit
-	schema, other := p.definition.schemaOf(pair.From), p.definition.schemaOf(pair.To)
+	schema, other := ed.definition.schemaOf(pair.From), ed.definition.schemaOf(pair.To)
 	for _, path := range corpus.Leaves(object) {
 		path = cmp.Or(other.Lacks(path), path)
 		place := "removed " + schema.Place(path)
@@ -77,7 +77,7 @@ func (p *prober) homeRemovals(pair corpus.Pair, origin int, object *unstructured
 			continue
 		}
 		tried[place]++
-		if e, is := p.removal(pair.From, origin, object, path); is {
+		if e, is := ed.removal(pair.From, origin, object, path); is {
 			tried[place] = editTries
 			edits = append(edits, e)
 		}

@@ -19,9 +19,9 @@ import (
 const itemTries = 3
 
 // itemRemovals returns edits of an object that remove the first of several items of a list.
-func (p *prober) itemRemovals(version string, origin int, object *unstructured.Unstructured, tried map[string]int) []edit {
+func (ed *editing) itemRemovals(version string, origin int, object *unstructured.Unstructured, tried map[string]int) []edit {
 	var edits []edit
-	schema := p.definition.schemaOf(version)
+	schema := ed.definition.schemaOf(version)
 	for _, path := range firstItems(object) {
 		place := "first item at " + fieldpath.Generalize(path)
 		if tried[place] == itemTries {
@@ -30,7 +30,7 @@ func (p *prober) itemRemovals(version string, origin int, object *unstructured.U
 		variant := corpus.Without(object, path)
 		if schema.Prepare(variant.Object); len(schema.Problems(variant.Object)) == 0 {
 			tried[place]++
-			edits = append(edits, p.edited(version, object, variant, origin, path))
+			edits = append(edits, ed.edited(version, object, variant, origin, path))
 		}
 	}
 	return edits
@@ -56,23 +56,23 @@ func firstItems(object *unstructured.Unstructured) []string {
 
 // astray returns the values that come to another item of a list at the first version of a pair when one was removed at the second, because of
 // what the webhook noted: without its notes the item is there too, and has another value.
-func (p *prober) astray(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, read []trip, removals []edit) []finding {
-	schema, other, seen := p.definition.schemaOf(pair.From), reverse(pair), map[string]bool{}
+func (ed *editing) astray(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, read []trip, removals []edit) []finding {
+	schema, other, seen := ed.definition.schemaOf(pair.From), reverse(pair), map[string]bool{}
 	var findings []finding
-	for j, o := range p.talk.convert(ctx, other, objectsOf(removals)) {
+	for j, o := range ed.talk.convert(ctx, other, objectsOf(removals)) {
 		e := removals[j]
 		before := read[e.origin].back.object
 		if o.object == nil || before == nil {
 			continue
 		}
-		p.effort.came++
+		ed.effort.came++
 		for _, a := range schema.Astray(before, o.object) {
 			place := schema.Place(a.Path)
-			if seen[place] || p.losses.declared(pair, a.Path) {
+			if seen[place] || ed.losses.declared(pair, a.Path) {
 				continue
 			}
-			alone := p.talk.convert(ctx, other, []*unstructured.Unstructured{e.object})[0]
-			plain := p.talk.convert(ctx, other, []*unstructured.Unstructured{withoutNotes(e.object, objects[e.origin])})[0]
+			alone := ed.talk.convert(ctx, other, []*unstructured.Unstructured{e.object})[0]
+			plain := ed.talk.convert(ctx, other, []*unstructured.Unstructured{withoutNotes(e.object, objects[e.origin])})[0]
 			if alone.object == nil || plain.object == nil {
 				continue
 			}

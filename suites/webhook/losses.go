@@ -22,6 +22,76 @@ type losses struct {
 	declarations map[string]bool // what the user declares lossy and was reported, by spec and place
 }
 
+// lost returns what an object lost on the way through the second version of a pair, but for what is declared, and for what API servers put
+// back: they fill in the defaults of the version at which objects are stored whenever they read one from storage.
+func (ls *losses) lost(pair corpus.Pair, before, after map[string]any) []corpus.Loss {
+	schema := ls.definition.schemaOf(pair.From)
+	lost := slices.DeleteFunc(schema.Losses(before, after), func(l corpus.Loss) bool { return ls.declared(pair, l.Path) })
+	if len(lost) == 0 || !ls.definition.isStored(pair.From) {
+		return lost
+	}
+	read := (&unstructured.Unstructured{Object: after}).DeepCopy().Object
+	schema.Prepare(read)
+	left := schema.Losses(before, read)
+	return slices.DeleteFunc(lost, func(l corpus.Loss) bool {
+		return l.After == nil && !slices.ContainsFunc(left, func(still corpus.Loss) bool { return still.Path == l.Path })
+	})
+}
+
+// lacks says that the second version of a pair has no field for a loss, which may be meant then, or has one of another type; empty if it has
+// the same. Then it says of what the webhook writes in place of another value whether that is the default.
+func (ls *losses) lacks(pair corpus.Pair, l corpus.Loss) string {
+	schema := ls.definition.schemaOf(pair.To)
+	if instead := schema.Instead(ls.definition.schemaOf(pair.From), l.Path); instead != "" {
+		return fmt.Sprintf(" (%s has %s)", pair.To, instead)
+	}
+	switch {
+	case schema == nil:
+		return ""
+	case !schema.Has(l.Path):
+		return fmt.Sprintf(" (%s has no field of that name)", pair.To)
+	case ls.intoDefault(pair, l):
+		return ", the default at " + pair.From
+	}
+	return ""
+}
+
+// intoDefault reports whether a webhook writes the default in place of another value. Where the other version has no field for that, it is lost.
+func (ls *losses) intoDefault(pair corpus.Pair, l corpus.Loss) bool {
+	schema := ls.definition.schemaOf(pair.To)
+	return l.After != nil && schema != nil && schema.Has(l.Path) && ls.definition.schemaOf(pair.From).Effect(l) == "lost"
+}
+
+// declared reports whether the user said that a conversion loses what is at a path.
+func (ls *losses) declared(pair corpus.Pair, path string) bool {
+	if ls.env.Subject.Lossy == nil {
+		return false
+	}
+	reason, declared := ls.env.Subject.Lossy(pair.From, pair.To, path)
+	if place := pair.String() + fieldpath.Generalize(path) + CurrentSpecReport().LeafNodeText; declared && !ls.declarations[place] {
+		ls.declarations[place] = true
+		fmt.Fprintf(GinkgoWriter, "%s -> %s: %s is declared lossy: %s\n", pair, pair.From, path, reason)
+	}
+	return declared
+}
+
+// effectOf returns the effect that a loss at a version is.
+func (ls *losses) effectOf(version string, l corpus.Loss) effect {
+	return effect{sort: ls.definition.schemaOf(version).Effect(l), dull: l.Dull(), at: l.Path}
+}
+
+// effectBy is the same for a loss on the way through the second version of a pair.
+func (ls *losses) effectBy(pair corpus.Pair, l corpus.Loss) effect {
+	e := ls.effectOf(pair.From, l)
+	if ls.intoDefault(pair, l) {
+		e.sort = "changed"
+	}
+	if schema := ls.definition.schemaOf(pair.To); schema != nil && e.sort == "lost" {
+		e.lacks = schema.Lacks(l.Path)
+	}
+	return e
+}
+
 const (
 	// mostTried is how many objects are asked for whether a place is lost on the way there, whichever it is.
 	mostTried = 3
@@ -87,74 +157,4 @@ func (ls *losses) isLostThere(ctx context.Context, pair corpus.Pair, object *uns
 		}
 	}
 	return isKnown
-}
-
-// effectOf returns the effect that a loss at a version is.
-func (ls *losses) effectOf(version string, l corpus.Loss) effect {
-	return effect{sort: ls.definition.schemaOf(version).Effect(l), dull: l.Dull(), at: l.Path}
-}
-
-// effectBy is the same for a loss on the way through the second version of a pair.
-func (ls *losses) effectBy(pair corpus.Pair, l corpus.Loss) effect {
-	e := ls.effectOf(pair.From, l)
-	if ls.intoDefault(pair, l) {
-		e.sort = "changed"
-	}
-	if schema := ls.definition.schemaOf(pair.To); schema != nil && e.sort == "lost" {
-		e.lacks = schema.Lacks(l.Path)
-	}
-	return e
-}
-
-// lost returns what an object lost on the way through the second version of a pair, but for what is declared, and for what API servers put
-// back: they fill in the defaults of the version at which objects are stored whenever they read one from storage.
-func (ls *losses) lost(pair corpus.Pair, before, after map[string]any) []corpus.Loss {
-	schema := ls.definition.schemaOf(pair.From)
-	lost := slices.DeleteFunc(schema.Losses(before, after), func(l corpus.Loss) bool { return ls.declared(pair, l.Path) })
-	if len(lost) == 0 || !ls.definition.isStored(pair.From) {
-		return lost
-	}
-	read := (&unstructured.Unstructured{Object: after}).DeepCopy().Object
-	schema.Prepare(read)
-	left := schema.Losses(before, read)
-	return slices.DeleteFunc(lost, func(l corpus.Loss) bool {
-		return l.After == nil && !slices.ContainsFunc(left, func(still corpus.Loss) bool { return still.Path == l.Path })
-	})
-}
-
-// lacks says that the second version of a pair has no field for a loss, which may be meant then, or has one of another type; empty if it has
-// the same. Then it says of what the webhook writes in place of another value whether that is the default.
-func (ls *losses) lacks(pair corpus.Pair, l corpus.Loss) string {
-	schema := ls.definition.schemaOf(pair.To)
-	if instead := schema.Instead(ls.definition.schemaOf(pair.From), l.Path); instead != "" {
-		return fmt.Sprintf(" (%s has %s)", pair.To, instead)
-	}
-	switch {
-	case schema == nil:
-		return ""
-	case !schema.Has(l.Path):
-		return fmt.Sprintf(" (%s has no field of that name)", pair.To)
-	case ls.intoDefault(pair, l):
-		return ", the default at " + pair.From
-	}
-	return ""
-}
-
-// intoDefault reports whether a webhook writes the default in place of another value. Where the other version has no field for that, it is lost.
-func (ls *losses) intoDefault(pair corpus.Pair, l corpus.Loss) bool {
-	schema := ls.definition.schemaOf(pair.To)
-	return l.After != nil && schema != nil && schema.Has(l.Path) && ls.definition.schemaOf(pair.From).Effect(l) == "lost"
-}
-
-// declared reports whether the user said that a conversion loses what is at a path.
-func (ls *losses) declared(pair corpus.Pair, path string) bool {
-	if ls.env.Subject.Lossy == nil {
-		return false
-	}
-	reason, declared := ls.env.Subject.Lossy(pair.From, pair.To, path)
-	if place := pair.String() + fieldpath.Generalize(path) + CurrentSpecReport().LeafNodeText; declared && !ls.declarations[place] {
-		ls.declarations[place] = true
-		fmt.Fprintf(GinkgoWriter, "%s -> %s: %s is declared lossy: %s\n", pair, pair.From, path, reason)
-	}
-	return declared
 }

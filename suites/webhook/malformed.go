@@ -24,11 +24,11 @@ type malformed struct {
 }
 
 // malformations returns requests of all kinds that ask for nothing, and some that ask in an odd way.
-func (p *prober) malformations(ctx context.Context) []malformed {
-	pair := p.routes.ways(ctx)[0]
-	request := p.talk.request(p.standard.reviewVersion(ctx), pair.To, p.stock.base(ctx, pair.From)...)
+func (r *requests) malformations(ctx context.Context) []malformed {
+	pair := r.routes.ways(ctx)[0]
+	request := r.talk.request(r.standard.reviewVersion(ctx), pair.To, r.stock.base(ctx, pair.From)...)
 	sound, err := request.Body()
-	p.env.Require(err, "building a request")
+	r.env.Require(err, "building a request")
 	empty := fmt.Appendf(nil, `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/%s"}`, request.ReviewVersion)
 	text := wire.Header()
 	text.Set("Content-Type", "text/plain")
@@ -48,35 +48,35 @@ func (p *prober) malformations(ctx context.Context) []malformed {
 		{what: "a request of the content type text/plain", method: http.MethodPost, header: text, body: sound, lenient: true},
 		{what: "objects that are not objects", method: http.MethodPost, body: withObjects(request, `[null,1,"",[],{}]`), lenient: true},
 		{what: "objects in the place of a list", method: http.MethodPost, body: withObjects(request, `{}`), lenient: true},
-		{what: "an invalid desired version", method: http.MethodPost, body: p.desiring(request, "///"), lenient: true},
-		{what: "a desired version of another group", method: http.MethodPost, body: p.desiring(request, "elsewhere.example.org/"+pair.To), lenient: true},
+		{what: "an invalid desired version", method: http.MethodPost, body: r.desiring(request, "///"), lenient: true},
+		{what: "a desired version of another group", method: http.MethodPost, body: r.desiring(request, "elsewhere.example.org/"+pair.To), lenient: true},
 	}
 }
 
-func (p *prober) desiring(request contract.Request, version string) []byte {
+func (r *requests) desiring(request contract.Request, version string) []byte {
 	objects, err := json.Marshal(request.Objects)
-	p.env.Require(err, "building a request")
+	r.env.Require(err, "building a request")
 	request.DesiredAPIVersion = version
 	return withObjects(request, string(objects))
 }
 
 // malformed sends malformed requests, and expects them to be rejected as such.
-func (p *prober) malformed(ctx SpecContext) {
-	p.standard.sound(ctx)
-	for _, m := range p.malformations(ctx) {
-		x := p.raw(ctx, m)
+func (r *requests) malformed(ctx SpecContext) {
+	r.standard.sound(ctx)
+	for _, m := range r.malformations(ctx) {
+		x := r.raw(ctx, m)
 		if !m.lenient && !refusedOutright(&x) {
-			p.exhibits.violated(p.env.Severity(none), x, fmt.Sprintf("%s: expected an HTTP status of 400 or more, or a result other than success, got %s", m.what, answered(&x)))
+			r.exhibits.violated(r.env.Severity(none), x, fmt.Sprintf("%s: expected an HTTP status of 400 or more, or a result other than success, got %s", m.what, answered(&x)))
 			return
 		}
 	}
 }
 
 // raw sends something that is no request.
-func (p *prober) raw(ctx context.Context, m malformed) exchange {
+func (r *requests) raw(ctx context.Context, m malformed) exchange {
 	x := exchange{what: m.what, body: m.body, raw: &m}
-	p.connection.reach(ctx, &x, func(ctx context.Context) contract.Response {
-		return p.env.Subject.Client.SendRaw(ctx, m.method, m.header, m.body)
+	r.connection.reach(ctx, &x, func(ctx context.Context) contract.Response {
+		return r.env.Subject.Client.SendRaw(ctx, m.method, m.header, m.body)
 	})
 	return x
 }
@@ -115,52 +115,52 @@ func answered(x *exchange) string {
 }
 
 // survival sends the same, and expects that the samples convert after each of them.
-func (p *prober) survival(ctx SpecContext) {
-	p.standard.sound(ctx)
-	pair := p.routes.ways(ctx)[0]
-	for _, m := range p.malformations(ctx) {
-		spoiling := p.raw(ctx, m)
-		after := p.talk.ask(ctx, p.standard.reviewVersion(ctx), pair, p.stock.base(ctx, pair.From)...)
+func (r *requests) survival(ctx SpecContext) {
+	r.standard.sound(ctx)
+	pair := r.routes.ways(ctx)[0]
+	for _, m := range r.malformations(ctx) {
+		spoiling := r.raw(ctx, m)
+		after := r.talk.ask(ctx, r.standard.reviewVersion(ctx), pair, r.stock.base(ctx, pair.From)...)
 		if v := after.judgement.Rejected(); v != nil {
 			after.before = &spoiling
-			p.exhibits.fail(after, fmt.Sprintf("%s: conversion of the samples failed after %s: %s", after.what, m.what, v))
+			r.exhibits.fail(after, fmt.Sprintf("%s: conversion of the samples failed after %s: %s", after.what, m.what, v))
 		}
 	}
 }
 
 // unknownReviewVersion asks in a version of ConversionReview that does not exist.
-func (p *prober) unknownReviewVersion(ctx SpecContext) {
-	p.standard.sound(ctx)
-	pair := p.routes.ways(ctx)[0]
-	request := p.talk.request("v0nosuchversion", pair.To, p.stock.base(ctx, pair.From)...)
+func (r *requests) unknownReviewVersion(ctx SpecContext) {
+	r.standard.sound(ctx)
+	pair := r.routes.ways(ctx)[0]
+	request := r.talk.request("v0nosuchversion", pair.To, r.stock.base(ctx, pair.From)...)
 	objects, err := json.Marshal(request.Objects)
-	p.env.Require(err, "building a request")
+	r.env.Require(err, "building a request")
 	m := malformed{what: "a ConversionReview of the version " + request.ReviewVersion, method: http.MethodPost, body: withObjects(request, string(objects))}
-	if x := p.raw(ctx, m); !refusedOutright(&x) {
-		p.exhibits.violated(p.env.Severity(none), x, fmt.Sprintf("%s: expected an HTTP status of 400 or more, or a result other than success, got %s", m.what, answered(&x)))
+	if x := r.raw(ctx, m); !refusedOutright(&x) {
+		r.exhibits.violated(r.env.Severity(none), x, fmt.Sprintf("%s: expected an HTTP status of 400 or more, or a result other than success, got %s", m.what, answered(&x)))
 	}
 }
 
 // listedReviewVersions asks in each version of ConversionReview that the definition lists.
-func (p *prober) listedReviewVersions(ctx SpecContext) {
-	p.definition.needsSchemas("what conversionReviewVersions lists")
-	c := p.env.Subject.Corpus
+func (r *requests) listedReviewVersions(ctx SpecContext) {
+	r.definition.needsSchemas("what conversionReviewVersions lists")
+	c := r.env.Subject.Corpus
 	conversion := c.Definition.CRD.Spec.Conversion
 	if c.Documented {
-		p.env.Inapplicable("the CronTabs of the documents are tried in both versions; which of them a webhook must support depends on its own definition")
+		r.env.Inapplicable("the CronTabs of the documents are tried in both versions; which of them a webhook must support depends on its own definition")
 	}
 	if _, assumed := c.Definition.CRD.Annotations[suites.Assumed]; assumed || conversion == nil || conversion.Webhook == nil {
-		p.env.Inapplicable("the definition has no conversion webhook, so it lists no versions of ConversionReview")
+		r.env.Inapplicable("the definition has no conversion webhook, so it lists no versions of ConversionReview")
 	}
-	p.standard.sound(ctx)
-	pair := p.routes.ways(ctx)[0]
+	r.standard.sound(ctx)
+	pair := r.routes.ways(ctx)[0]
 	for _, version := range conversion.Webhook.ConversionReviewVersions {
 		if version != "v1" && version != "v1beta1" {
 			continue // API servers know no others, and pass over them
 		}
-		x := p.talk.ask(ctx, version, pair, p.stock.base(ctx, pair.From)...)
+		x := r.talk.ask(ctx, version, pair, r.stock.base(ctx, pair.From)...)
 		if v := x.judgement.Rejected(); v != nil {
-			p.exhibits.fail(x, fmt.Sprintf("%s: conversion of the samples failed in a version that conversionReviewVersions lists: %s", x.what, v))
+			r.exhibits.fail(x, fmt.Sprintf("%s: conversion of the samples failed in a version that conversionReviewVersions lists: %s", x.what, v))
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 
 // settings returns edits of an object that set what it does not have, as some other object has it. Each place is set once. What API
 // servers give a default is there for clients.
-func (p *prober) settings(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, most int, tried map[string]int) []edit {
-	schema := p.definition.schemaOf(version)
+func (ed *editing) settings(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, most int, tried map[string]int) []edit {
+	schema := ed.definition.schemaOf(version)
 	defaulted := object.DeepCopy()
 	schema.Prepare(defaulted.Object)
 	var edits []edit
@@ -27,7 +27,7 @@ func (p *prober) settings(version string, origin int, object *unstructured.Unstr
 			value, _ := corpus.Value(other.Object, path)
 			if variant := corpus.With(object, path, value); !corpus.IsEmpty(value) && len(schema.Problems(variant.Object)) == 0 {
 				tried[place] = editTries
-				edits = append(edits, p.edited(version, object, variant, origin, path))
+				edits = append(edits, ed.edited(version, object, variant, origin, path))
 			}
 		}
 	}
@@ -36,27 +36,27 @@ func (p *prober) settings(version string, origin int, object *unstructured.Unstr
 
 // dropped returns the values that clients set where there was none, and that are gone after the way to the first version of a pair and back,
 // unless they are gone without what the webhook keeps in annotations, too: then they are lost in any case.
-func (p *prober) dropped(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, settings []edit) []finding {
+func (ed *editing) dropped(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, settings []edit) []finding {
 	other := reverse(pair)
 	var findings []finding
-	for j, t := range p.journeys.roundTrip(ctx, other, objectsOf(settings)) {
+	for j, t := range ed.journeys.roundTrip(ctx, other, objectsOf(settings)) {
 		e := settings[j]
 		if t.back.object == nil {
 			continue
 		}
-		p.effort.came++
+		ed.effort.came++
 		value, isThere := corpus.Value(t.back.object, e.path)
-		if isThere && !corpus.IsEmpty(value) || p.losses.declared(other, e.path) || p.losses.declared(pair, e.path) {
+		if isThere && !corpus.IsEmpty(value) || ed.losses.declared(other, e.path) || ed.losses.declared(pair, e.path) {
 			continue
 		}
-		stays, kept, x := p.besideNotes(ctx, other, e, objects[e.origin])
+		stays, kept, x := ed.besideNotes(ctx, other, e, objects[e.origin])
 		if x == nil || stays || !kept {
 			continue
 		}
 		set, _ := corpus.Value(e.object.Object, e.path)
 		message := corpus.Loss{Path: e.path, Before: set}.String() + ", because of an annotation"
 		way := fmt.Sprintf("%s, set there -> %s -> %s", pair, pair.From, pair.To)
-		findings = append(findings, finding{e.origin, way, p.definition.schemaOf(other.From).Place(e.path), message, none, *x, effect{sort: "lost", kept: true, noted: true}})
+		findings = append(findings, finding{e.origin, way, ed.definition.schemaOf(other.From).Place(e.path), message, none, *x, effect{sort: "lost", kept: true, noted: true}})
 	}
 	return findings
 }

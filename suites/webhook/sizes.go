@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	. "github.com/onsi/ginkgo/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 const (
@@ -24,23 +26,23 @@ const (
 
 // overflows returns the fields that a conversion keeps in annotations and that may be too long for these. How much each text adds to the
 // annotations is measured, and the length at which they are too large is computed from that and tried.
-func (p *prober) overflows(ctx context.Context) []found {
+func (fd *fields) overflows(ctx context.Context) []found {
 	var all []found
-	for _, pair := range p.crossings.pairs(ctx) {
-		schema, measured, over := p.definition.schemaOf(pair.From), map[string]bool{}, 0
-		objects := p.stock.each(ctx, pair.From)
-		for i, o := range p.journeys.forth(ctx, pair, objects) {
+	for _, pair := range fd.crossings.pairs(ctx) {
+		schema, measured, over := fd.definition.schemaOf(pair.From), map[string]bool{}, 0
+		objects := fd.stock.each(ctx, pair.From)
+		for i, o := range fd.journeys.forth(ctx, pair, objects) {
 			if o.object == nil || annotated(o.object) <= annotated(objects[i].Object) {
 				continue
 			}
 			for _, path := range corpus.Leaves(objects[i]) {
 				place := schema.Place(path)
-				if schema.Room(path) <= probed || measured[place] || len(measured) == mostMeasured || over == mostOverflows || p.budget.spent() || p.connection.silent != nil {
+				if schema.Room(path) <= probed || measured[place] || len(measured) == mostMeasured || over == mostOverflows || fd.budget.spent() || fd.connection.silent != nil {
 					continue
 				}
 				measured[place] = true
-				if f, is := p.overflow(ctx, pair, objects[i], path, annotated(o.object)); is {
-					all, over = append(all, p.findings.newFound(f.finding, pair, f.subject)), over+1
+				if f, is := fd.overflow(ctx, pair, objects[i], path, annotated(o.object)); is {
+					all, over = append(all, fd.findings.newFound(f.finding, pair, f.subject)), over+1
 				}
 			}
 		}
@@ -59,13 +61,13 @@ func annotated(object map[string]any) int {
 
 // overflow reports whether an object with a long text at a path is not converted because of what goes into annotations, of which there
 // are so many bytes now.
-func (p *prober) overflow(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string, now int) (sized, bool) {
-	schema := p.definition.schemaOf(pair.From)
+func (fd *fields) overflow(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string, now int) (sized, bool) {
+	schema := fd.definition.schemaOf(pair.From)
 	probe := corpus.With(object, path, unpacked(probed))
 	if len(schema.Problems(probe.Object)) > 0 {
 		return sized{}, false
 	}
-	o := p.talk.convert(ctx, pair, []*unstructured.Unstructured{probe})[0]
+	o := fd.talk.convert(ctx, pair, []*unstructured.Unstructured{probe})[0]
 	before, _ := corpus.Value(object.Object, path)
 	grown := probed - len(fmt.Sprint(before))
 	if o.object == nil || annotated(o.object)-now < grown/4 {
@@ -78,7 +80,7 @@ func (p *prober) overflow(ctx context.Context, pair corpus.Pair, object *unstruc
 		return sized{}, false
 	}
 	large := corpus.With(object, path, unpacked(length))
-	x := p.talk.answers(ctx, pair, []*unstructured.Unstructured{large})[0]
+	x := fd.talk.answers(ctx, pair, []*unstructured.Unstructured{large})[0]
 	if x.raw != nil || len(schema.Problems(large.Object)) > 0 {
 		return sized{}, false
 	}
@@ -103,4 +105,56 @@ func unpacked(length int) string {
 		text[i] = letters[random.IntN(len(letters))]
 	}
 	return string(text)
+}
+
+// huge is about being converted at all, too. One that says that it can't is put up with: few objects are so big.
+func (fd *fields) huge(ctx SpecContext) {
+	fd.definition.needsGenerated("how objects can be made big")
+	what := fd.converted(func(ctx context.Context, version string) []*unstructured.Unstructured {
+		return fd.stock.styled(ctx, version, corpus.Huge, 1)
+	})
+	what.large = true
+	check := what.check
+	type way struct {
+		pair  corpus.Pair
+		cause string
+	}
+	sizes := map[way]bool{} // on which the size was found to be why, so that nothing is left to ask for the smaller objects that are tried next
+	what.check = func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+		var findings []finding
+		for _, f := range check(ctx, pair, objects) {
+			if crashed(&f.x) {
+				f.part = requirement.PartCrash
+			}
+			on := way{pair, cause(&f.x)}
+			if size(objects[f.object]) >= small && (sizes[on] || fd.forItsSize(ctx, pair, objects[f.object], &f.x)) {
+				sizes[on] = true
+				findings = append(findings, f)
+			}
+		}
+		return findings
+	}
+	fd.standard.sound(ctx)
+	fd.effort.came = 0
+	all, tried := fd.trials.against(ctx, what)
+	all = append(all, fd.overflows(ctx)...)
+	fd.env.Tried(fd.effort.came)
+	fd.trials.report(ctx, what, all)
+	fd.tried(tried, "so much")
+}
+
+// small is below how many bytes the size of an object is not why it is not converted.
+const small = 64 << 10
+
+// forItsSize reports whether a big object is not converted because it is big: one like it with short texts and lists is.
+func (fd *fields) forItsSize(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, x *exchange) bool {
+	if isLate(x) {
+		return true // a small one was converted in time, or there would be nothing to ask
+	}
+	lessened := fd.definition.schemaOf(pair.From).Lessened(object)
+	if lessened == nil || size(lessened) >= small {
+		return true
+	}
+	o := fd.talk.answers(ctx, pair, []*unstructured.Unstructured{lessened})[0]
+	return o.raw != nil || cause(&o.x) != cause(x)
 }

@@ -13,26 +13,37 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
+// security has the specs about the connection itself.
+type security struct {
+	env        *suites.Env
+	exhibits   *exhibits
+	connection *connection
+	talk       *conversation
+	routes     *routes
+	stock      *stock
+	standard   *standards
+}
+
 func transport(env *suites.Env, p *prober) {
 	Describe("transport", func() {
-		env.It(requirement.WebhookTransportCertificate, "verifies the certificate", p.certificate)
-		env.It(requirement.WebhookTransportCertificateLifetime, "looks at the time that the certificate has left", p.lifetime)
-		env.It(requirement.WebhookTransportTlsVersion, "agrees on a version of TLS", p.tlsVersion)
+		env.It(requirement.WebhookTransportCertificate, "verifies the certificate", p.security.certificate)
+		env.It(requirement.WebhookTransportCertificateLifetime, "looks at the time that the certificate has left", p.security.lifetime)
+		env.It(requirement.WebhookTransportTlsVersion, "agrees on a version of TLS", p.security.tlsVersion)
 		env.It(requirement.WebhookTransportHttp1, "converts over HTTP/1.1", func(ctx SpecContext) {
-			p.converts(ctx, false)
+			p.security.converts(ctx, false)
 		})
 		env.It(requirement.WebhookTransportHttp2, "converts over HTTP/2", func(ctx SpecContext) {
 			h, err := p.env.Subject.Client.Handshake(ctx, wire.HandshakeOptions{ALPN: []string{"h2", "http/1.1"}})
 			if err != nil || h.ALPN != "h2" {
 				env.Inapplicable("the webhook does not agree to HTTP/2")
 			}
-			p.converts(ctx, true)
+			p.security.converts(ctx, true)
 		})
 	})
 }
 
-func (p *prober) certificate(ctx SpecContext) {
-	h := p.connection.shaken(ctx)
+func (s *security) certificate(ctx SpecContext) {
+	h := s.connection.shaken(ctx)
 	if h.VerifyError != nil {
 		leaf := h.Chain[0]
 		Fail(fmt.Sprintf("expected a certificate that verifies, got %v\nthe webhook presents %q, issued by %q, valid from %s to %s, for %v %v",
@@ -45,17 +56,17 @@ func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
 // soon is how long a certificate has to live at least, if that is not more than a tenth of its life.
 const soon = 30 * 24 * time.Hour
 
-func (p *prober) lifetime(ctx SpecContext) {
-	h := p.connection.shaken(ctx)
+func (s *security) lifetime(ctx SpecContext) {
+	h := s.connection.shaken(ctx)
 	leaf := h.Chain[0]
 	left, life := time.Until(leaf.NotAfter), leaf.NotAfter.Sub(leaf.NotBefore)
 	if left > 0 && left < soon && left < life/10 {
-		p.env.Violated(p.env.Severity(none), fmt.Sprintf("expected a certificate that is renewed in time, got one that expires on %s and lives %s in all", day(leaf.NotAfter), life.Round(time.Hour)))
+		s.env.Violated(s.env.Severity(none), fmt.Sprintf("expected a certificate that is renewed in time, got one that expires on %s and lives %s in all", day(leaf.NotAfter), life.Round(time.Hour)))
 	}
 }
 
-func (p *prober) tlsVersion(ctx SpecContext) {
-	h := p.connection.shake(ctx)
+func (s *security) tlsVersion(ctx SpecContext) {
+	h := s.connection.shake(ctx)
 	switch {
 	case h.old:
 		Fail("expected TLS 1.2 or later, got TLS 1.1 at most")
@@ -65,20 +76,20 @@ func (p *prober) tlsVersion(ctx SpecContext) {
 }
 
 // converts asks for the samples over one version of HTTP.
-func (p *prober) converts(ctx SpecContext, http2 bool) {
+func (s *security) converts(ctx SpecContext, http2 bool) {
 	GinkgoHelper()
-	p.standard.sound(ctx)
-	client, err := p.env.Subject.Client.With(func(e *wire.Endpoint) { e.HTTP2 = http2 })
-	p.env.Require(err, "connecting")
+	s.standard.sound(ctx)
+	client, err := s.env.Subject.Client.With(func(e *wire.Endpoint) { e.HTTP2 = http2 })
+	s.env.Require(err, "connecting")
 	defer client.Close()
-	pair := p.routes.ways(ctx)[0]
-	request := p.talk.request(p.standard.reviewVersion(ctx), pair.To, p.stock.base(ctx, pair.From)...)
+	pair := s.routes.ways(ctx)[0]
+	request := s.talk.request(s.standard.reviewVersion(ctx), pair.To, s.stock.base(ctx, pair.From)...)
 	body, err := request.Body()
-	p.env.Require(err, "building a request")
+	s.env.Require(err, "building a request")
 	x := exchange{what: pair.String(), to: pair.To, request: request, body: body, client: client}
-	p.connection.reach(ctx, &x, func(ctx context.Context) contract.Response { return client.Send(ctx, body) })
+	s.connection.reach(ctx, &x, func(ctx context.Context) contract.Response { return client.Send(ctx, body) })
 	x.judgement = request.Judge(x.response)
 	if v := x.judgement.Rejected(); v != nil {
-		p.exhibits.fail(x, fmt.Sprintf("%s over %s: conversion of the samples failed: %s", x.what, map[bool]string{false: "HTTP/1.1", true: "HTTP/2"}[http2], v))
+		s.exhibits.fail(x, fmt.Sprintf("%s over %s: conversion of the samples failed: %s", x.what, map[bool]string{false: "HTTP/1.1", true: "HTTP/2"}[http2], v))
 	}
 }

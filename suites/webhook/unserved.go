@@ -113,23 +113,3 @@ func (c *crossings) closedTo(pair corpus.Pair, x exchange) finding {
 	message := fmt.Sprintf("no object at %s, which is not served, was converted (%s): %s", pair.From, stored, v)
 	return finding{0, pair.String(), "", message, part, x, effect{sort: refused}}
 }
-
-// convertedOrClosed is the property of objects to be converted, which says of those at a version of which none is why.
-func (p *prober) convertedOrClosed() property {
-	what := p.converted(nil)
-	check := what.check
-	what.check = func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
-		findings := check(ctx, pair, objects)
-		for i, f := range findings {
-			switch {
-			case p.crossings.isClosed(ctx, pair.From):
-				findings[i] = p.crossings.closedTo(pair, f.x)
-			case p.routes.isRefused(ctx, pair):
-				findings[i] = refusedAltogether(pair, f.x)
-			}
-			findings[i].object = f.object
-		}
-		return findings
-	}
-	return what
-}

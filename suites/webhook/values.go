@@ -17,46 +17,67 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
+// fields has the specs about values that fields have before and after a conversion.
+type fields struct {
+	env        *suites.Env
+	definition *definition
+	budget     *budget
+	exhibits   *exhibits
+	connection *connection
+	talk       *conversation
+	stock      *stock
+	crossings  *crossings
+	standard   *standards
+	coverage   *coverage
+	journeys   *journeys
+	losses     *losses
+	effort     *effort
+	dependence *dependence
+	findings   *findings
+	trials     *trials
+	keeping    *keeping
+}
+
 // stylish is how many objects of a style other than plain are tried for each version.
 const stylish = 30
 
 // comesBack is about everything that objects have. Those with something large in them, and with much that a webhook keeps in annotations, are
 // tried once, here, since each specs' requests would take long.
-func (p *prober) comesBack(ctx SpecContext) {
-	p.standard.sound(ctx)
-	p.effort.came = 0
-	what := p.keeping.kept(p.stock.each)
-	all, _ := p.trials.against(ctx, what)
+func (fd *fields) comesBack(ctx SpecContext) {
+	fd.standard.sound(ctx)
+	fd.effort.came = 0
+	what := fd.keeping.kept(fd.stock.each)
+	all, _ := fd.trials.against(ctx, what)
 	made := map[string]*unstructured.Unstructured{} // by version; large ones take long to make
-	for _, pair := range p.crossings.pairs(ctx) {
-		if p.budget.spent() {
+	for _, pair := range fd.crossings.pairs(ctx) {
+		if fd.budget.spent() {
 			break
 		}
-		objects := slices.Concat(p.stock.singles(ctx, pair.From, corpus.Large), p.laden(ctx, pair, made))
+		objects := slices.Concat(fd.stock.singles(ctx, pair.From, corpus.Large), fd.laden(ctx, pair, made))
 		for _, f := range what.check(ctx, pair, objects) {
 			if !slices.ContainsFunc(all, func(known found) bool { return known.place() == f.place() }) {
-				all = append(all, p.findings.newFound(f, pair, objects[f.object]))
+				all = append(all, fd.findings.newFound(f, pair, objects[f.object]))
 			}
 		}
 	}
-	p.env.Tried(p.effort.came)
-	p.trials.report(ctx, what, all)
+	fd.env.Tried(fd.effort.came)
+	fd.trials.report(ctx, what, all)
 }
 
 // laden returns an object that has much of what some other version has no field for, if the webhook keeps anything in annotations on the way to
 // the second version of a pair.
-func (p *prober) laden(ctx context.Context, pair corpus.Pair, made map[string]*unstructured.Unstructured) []*unstructured.Unstructured {
-	if !p.definition.generates() {
+func (fd *fields) laden(ctx context.Context, pair corpus.Pair, made map[string]*unstructured.Unstructured) []*unstructured.Unstructured {
+	if !fd.definition.generates() {
 		return nil
 	}
-	objects := p.stock.each(ctx, pair.From)
-	for i, o := range p.journeys.forth(ctx, pair, objects) {
+	objects := fd.stock.each(ctx, pair.From)
+	for i, o := range fd.journeys.forth(ctx, pair, objects) {
 		if o.object == nil || annotated(o.object) <= annotated(objects[i].Object) {
 			continue
 		}
 		if _, known := made[pair.From]; !known {
-			one := p.stock.pool(ctx, pair.From)
-			generated := p.env.Spending(suites.SpentGenerating)
+			one := fd.stock.pool(ctx, pair.From)
+			generated := fd.env.Spending(suites.SpentGenerating)
 			made[pair.From] = one.generator.Laden()
 			generated()
 		}
@@ -68,9 +89,9 @@ func (p *prober) laden(ctx context.Context, pair corpus.Pair, made map[string]*u
 	return nil
 }
 
-func (p *prober) strings(ctx SpecContext) {
-	p.definition.needsGenerated("which fields take any text")
-	p.holdStyle(ctx, corpus.Text, "text", func(l corpus.Loss) bool {
+func (fd *fields) strings(ctx SpecContext) {
+	fd.definition.needsGenerated("which fields take any text")
+	fd.holdStyle(ctx, corpus.Text, "text", func(l corpus.Loss) bool {
 		text, _ := l.Before.(string)
 		return isStrange(l.Path) || isStrange(l.Before) || strings.ToLower(text) != text || text != "" && l.After != nil
 	})
@@ -95,11 +116,11 @@ func isStrange(value any) bool {
 }
 
 // holdStyle fails the spec when objects of a style do not come back as they were, for a reason that has to do with the style.
-func (p *prober) holdStyle(ctx context.Context, style corpus.Style, what string, blames func(corpus.Loss) bool) {
+func (fd *fields) holdStyle(ctx context.Context, style corpus.Style, what string, blames func(corpus.Loss) bool) {
 	GinkgoHelper()
-	special := p.keeping.specially(ctx, style, blames)
-	p.tried(p.trials.hold(ctx, special), what)
-	if p.effort.came == 0 {
+	special := fd.keeping.specially(ctx, style, blames)
+	fd.tried(fd.trials.hold(ctx, special), what)
+	if fd.effort.came == 0 {
 		Skip("the webhook converts no object with such values")
 	}
 }
@@ -109,9 +130,9 @@ const ordinary = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789
 
 // zeroValues is about zeros that are lost for good, that are merely left out, and that another value takes the place of, and about what
 // is lost only where there are zeros beside it.
-func (p *prober) zeroValues(ctx SpecContext) {
-	p.definition.needsGenerated("which fields take such values")
-	p.holdStyle(ctx, corpus.Zeros, "empty values", func(l corpus.Loss) bool {
+func (fd *fields) zeroValues(ctx SpecContext) {
+	fd.definition.needsGenerated("which fields take such values")
+	fd.holdStyle(ctx, corpus.Zeros, "empty values", func(l corpus.Loss) bool {
 		if item, is := l.Before.(map[string]any); is && strings.HasSuffix(l.Path, "]") { // an item may be known by a zero, and lost whole
 			return slices.ContainsFunc(slices.Collect(maps.Values(item)), corpus.IsNothing)
 		}
@@ -133,60 +154,60 @@ func isSomething(value any) bool {
 }
 
 // tried skips a spec that had nothing to try, which would hold whatever the webhook does.
-func (p *prober) tried(n int, what string) {
+func (fd *fields) tried(n int, what string) {
 	GinkgoHelper()
 	if n == 0 {
-		p.env.Inapplicable("the schemas have no field for " + what)
+		fd.env.Inapplicable("the schemas have no field for " + what)
 	}
 }
 
 // nulls is about being converted at all: what null means, and whether it stays, is up to the webhook. But it must not become 0, "" or {}, which
 // are other values where null is allowed.
-func (p *prober) nulls(ctx SpecContext) {
-	p.definition.needsGenerated("which fields may be null")
-	what := p.converted(func(ctx context.Context, version string) []*unstructured.Unstructured {
-		return slices.DeleteFunc(p.stock.styled(ctx, version, corpus.Nulls, stylish), func(object *unstructured.Unstructured) bool { return !hasNull(object.Object) })
+func (fd *fields) nulls(ctx SpecContext) {
+	fd.definition.needsGenerated("which fields may be null")
+	what := fd.converted(func(ctx context.Context, version string) []*unstructured.Unstructured {
+		return slices.DeleteFunc(fd.stock.styled(ctx, version, corpus.Nulls, stylish), func(object *unstructured.Unstructured) bool { return !hasNull(object.Object) })
 	})
 	check := what.check
 	what.check = func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
-		findings := slices.DeleteFunc(check(ctx, pair, objects), func(f finding) bool { return !p.forItsNulls(ctx, pair, objects[f.object]) })
-		if p.definition.oneWay(pair) {
+		findings := slices.DeleteFunc(check(ctx, pair, objects), func(f finding) bool { return !fd.forItsNulls(ctx, pair, objects[f.object]) })
+		if fd.definition.oneWay(pair) {
 			return findings
 		}
-		for i, t := range p.journeys.roundTrip(ctx, pair, objects) {
+		for i, t := range fd.journeys.roundTrip(ctx, pair, objects) {
 			if t.back.object != nil {
-				findings = append(findings, p.replacedNulls(pair, i, objects[i].Object, t.back)...)
+				findings = append(findings, fd.replacedNulls(pair, i, objects[i].Object, t.back)...)
 			}
 		}
 		return findings
 	}
-	p.tried(p.trials.hold(ctx, what), "null")
+	fd.tried(fd.trials.hold(ctx, what), "null")
 }
 
 // replacedNulls returns the nulls of an object that have come back as other values. Those of its lists are other specs' to find.
-func (p *prober) replacedNulls(pair corpus.Pair, at int, before map[string]any, back outcome) []finding {
+func (fd *fields) replacedNulls(pair corpus.Pair, at int, before map[string]any, back outcome) []finding {
 	var findings []finding
 	for _, path := range corpus.Leaves(&unstructured.Unstructured{Object: before}) {
 		if value, _ := corpus.Value(before, path); value != nil {
 			continue
 		}
-		if value, _ := corpus.Value(back.object, path); value != nil && !p.losses.declared(pair, path) {
+		if value, _ := corpus.Value(back.object, path); value != nil && !fd.losses.declared(pair, path) {
 			l := corpus.Loss{Path: path, After: value}
-			findings = append(findings, finding{at, there(pair), p.definition.schemaOf(pair.From).Place(path), l.String(), none, back.x, p.losses.effectOf(pair.From, l)})
+			findings = append(findings, finding{at, there(pair), fd.definition.schemaOf(pair.From).Place(path), l.String(), none, back.x, fd.losses.effectOf(pair.From, l)})
 		}
 	}
 	return findings
 }
 
 // forItsNulls reports whether an object that is not converted is converted without its nulls.
-func (p *prober) forItsNulls(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured) bool {
+func (fd *fields) forItsNulls(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured) bool {
 	if !hasNull(object.Object) {
 		return false
 	}
 	without := object.DeepCopy()
 	dropNulls(without.Object)
-	p.definition.schemaOf(pair.From).Prepare(without.Object)
-	return p.talk.answers(ctx, pair, []*unstructured.Unstructured{without})[0].raw != nil
+	fd.definition.schemaOf(pair.From).Prepare(without.Object)
+	return fd.talk.answers(ctx, pair, []*unstructured.Unstructured{without})[0].raw != nil
 }
 
 // dropNulls takes away what is null inside a value, and returns the value.
@@ -208,75 +229,23 @@ func dropNulls(value any) any {
 	return value
 }
 
-// huge is about being converted at all, too. One that says that it can't is put up with: few objects are so big.
-func (p *prober) huge(ctx SpecContext) {
-	p.definition.needsGenerated("how objects can be made big")
-	what := p.converted(func(ctx context.Context, version string) []*unstructured.Unstructured {
-		return p.stock.styled(ctx, version, corpus.Huge, 1)
-	})
-	what.large = true
-	check := what.check
-	type way struct {
-		pair  corpus.Pair
-		cause string
-	}
-	sizes := map[way]bool{} // on which the size was found to be why, so that nothing is left to ask for the smaller objects that are tried next
-	what.check = func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
-		var findings []finding
-		for _, f := range check(ctx, pair, objects) {
-			if crashed(&f.x) {
-				f.part = requirement.PartCrash
-			}
-			on := way{pair, cause(&f.x)}
-			if size(objects[f.object]) >= small && (sizes[on] || p.forItsSize(ctx, pair, objects[f.object], &f.x)) {
-				sizes[on] = true
-				findings = append(findings, f)
-			}
-		}
-		return findings
-	}
-	p.standard.sound(ctx)
-	p.effort.came = 0
-	all, tried := p.trials.against(ctx, what)
-	all = append(all, p.overflows(ctx)...)
-	p.env.Tried(p.effort.came)
-	p.trials.report(ctx, what, all)
-	p.tried(tried, "so much")
-}
-
-// small is below how many bytes the size of an object is not why it is not converted.
-const small = 64 << 10
-
-// forItsSize reports whether a big object is not converted because it is big: one like it with short texts and lists is.
-func (p *prober) forItsSize(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, x *exchange) bool {
-	if isLate(x) {
-		return true // a small one was converted in time, or there would be nothing to ask
-	}
-	lessened := p.definition.schemaOf(pair.From).Lessened(object)
-	if lessened == nil || size(lessened) >= small {
-		return true
-	}
-	o := p.talk.answers(ctx, pair, []*unstructured.Unstructured{lessened})[0]
-	return o.raw != nil || cause(&o.x) != cause(x)
-}
-
 // additions looks at whole objects, and at the partial ones of server-side apply unless whole ones show enough.
-func (p *prober) additions(ctx SpecContext) {
-	p.definition.needsSchemas("which values are defaults")
-	p.standard.sound(ctx)
-	p.dependence.independently(ctx)
-	p.effort.came = 0
-	what := p.added(p.stock.each, true)
-	all, _ := p.trials.against(ctx, what)
-	if len(all) == 0 || !p.findings.fails(all) && !p.budget.spent() {
-		partial := p.added(p.stock.owned, false)
-		if more, _ := p.trials.against(ctx, partial); len(all) == 0 || p.findings.fails(more) {
+func (fd *fields) additions(ctx SpecContext) {
+	fd.definition.needsSchemas("which values are defaults")
+	fd.standard.sound(ctx)
+	fd.dependence.independently(ctx)
+	fd.effort.came = 0
+	what := fd.added(fd.stock.each, true)
+	all, _ := fd.trials.against(ctx, what)
+	if len(all) == 0 || !fd.findings.fails(all) && !fd.budget.spent() {
+		partial := fd.added(fd.stock.owned, false)
+		if more, _ := fd.trials.against(ctx, partial); len(all) == 0 || fd.findings.fails(more) {
 			what, all = partial, more
 		}
 	}
-	p.env.Tried(p.effort.came)
-	p.trials.report(ctx, what, fewZeros(all))
-	p.trials.someCame(ctx)
+	fd.env.Tried(fd.effort.came)
+	fd.trials.report(ctx, what, fewZeros(all))
+	fd.trials.someCame(ctx)
 }
 
 // mostZeros is how many fields are named that encoders have set to 0, false or "".
@@ -311,11 +280,11 @@ func fewZeros(all []found) []found {
 // added is the property of objects to have nothing after the way there and back that they did not have before, but for
 // empty maps and lists, annotations, where webhooks keep what a version has no field for, and defaults, which API servers set too. What API
 // servers would have set otherwise is a part of its own, for which partial objects are the smaller example.
-func (p *prober) added(objects func(ctx context.Context, version string) []*unstructured.Unstructured, whole bool) property {
+func (fd *fields) added(objects func(ctx context.Context, version string) []*unstructured.Unstructured, whole bool) property {
 	return property{mutual: true, objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
-		schema := p.definition.schemaOf(pair.From)
+		schema := fd.definition.schemaOf(pair.From)
 		var findings []finding
-		for i, t := range p.journeys.roundTrip(ctx, pair, objects) {
+		for i, t := range fd.journeys.roundTrip(ctx, pair, objects) {
 			if t.back.object == nil {
 				continue
 			}
@@ -325,13 +294,13 @@ func (p *prober) added(objects func(ctx context.Context, version string) []*unst
 			if whole {
 				before = defaulted
 			}
-			if slices.ContainsFunc(p.losses.lost(pair, objects[i].Object, t.back.object), func(l corpus.Loss) bool { return !l.Empty }) {
+			if slices.ContainsFunc(fd.losses.lost(pair, objects[i].Object, t.back.object), func(l corpus.Loss) bool { return !l.Empty }) {
 				continue // something else has come back, and was reported
 			}
-			p.effort.came++
+			fd.effort.came++
 			for _, l := range schema.Losses(t.back.object, before) {
 				isDefault := !slices.ContainsFunc(surplus, func(s corpus.Loss) bool { return strings.HasPrefix(s.Path, l.Path) })
-				if l.After == nil && !isDefault && !isFiller(schema, l) && !strings.HasPrefix(l.Path, "metadata.annotations") && !wrong(schema, t.back.object, l.Path) && !p.losses.declared(pair, l.Path) {
+				if l.After == nil && !isDefault && !isFiller(schema, l) && !strings.HasPrefix(l.Path, "metadata.annotations") && !wrong(schema, t.back.object, l.Path) && !fd.losses.declared(pair, l.Path) {
 					addition := corpus.Loss{Path: l.Path, After: l.Before, Added: true, Default: schema.OtherDefault(t.back.object, l.Path)}
 					part := none
 					if addition.Default != nil {
@@ -357,18 +326,18 @@ func isFiller(schema *corpus.Schema, l corpus.Loss) bool {
 
 // converted is the property of objects to be converted at all. Where the webhook breaks down over objects without anything special about
 // them, it is not held against others.
-func (p *prober) converted(objects func(ctx context.Context, version string) []*unstructured.Unstructured) property {
+func (fd *fields) converted(objects func(ctx context.Context, version string) []*unstructured.Unstructured) property {
 	met := map[corpus.Pair]bool{} // objects are made smaller later on
 	return property{objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		var findings []finding
-		outcomes := p.talk.answers(ctx, pair, objects)
+		outcomes := fd.talk.answers(ctx, pair, objects)
 		if !met[pair] {
 			met[pair] = true
-			p.coverage.meet(ctx, pair, objects, outcomes)
+			fd.coverage.meet(ctx, pair, objects, outcomes)
 		}
 		for i, o := range outcomes {
-			p.effort.came++
-			if o.raw == nil && (!crashed(&o.x) || p.crossings.isClosed(ctx, pair.From) || !p.keeping.usual(ctx)[finding{trip: there(pair)}.place()]) {
+			fd.effort.came++
+			if o.raw == nil && (!crashed(&o.x) || fd.crossings.isClosed(ctx, pair.From) || !fd.keeping.usual(ctx)[finding{trip: there(pair)}.place()]) {
 				findings = append(findings, finding{i, pair.String(), "", fmt.Sprintf("conversion failed: %s", o.x.judgement.Rejected()), none, o.x, effect{sort: refused}})
 			}
 		}
@@ -394,18 +363,18 @@ func hasNull(value any) bool {
 
 // valid is the property of converted objects to have none of some kinds of problems. API servers check none of them on reads.
 // What is against the limits of a field can be read all the same, and so can null.
-func (p *prober) valid(sorts ...corpus.ProblemSort) property {
+func (fd *fields) valid(sorts ...corpus.ProblemSort) property {
 	large := func(ctx context.Context, version string) []*unstructured.Unstructured {
-		return slices.Concat(p.stock.each(ctx, version), p.stock.singles(ctx, version, corpus.Integers))
+		return slices.Concat(fd.stock.each(ctx, version), fd.stock.singles(ctx, version, corpus.Integers))
 	}
 	return property{objects: large, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
-		schema := p.definition.schemaOf(pair.To)
+		schema := fd.definition.schemaOf(pair.To)
 		var findings []finding
-		for i, o := range p.journeys.forth(ctx, pair, objects) {
+		for i, o := range fd.journeys.forth(ctx, pair, objects) {
 			if o.object == nil {
 				continue
 			}
-			p.effort.came++
+			fd.effort.came++
 			converted := corpus.Restored(objects[i], o.object).DeepCopy().Object
 			whole(converted)
 			if !slices.Contains(sorts, corpus.Unknown) {

@@ -24,9 +24,7 @@ func area(tick time.Duration) suites.Area {
 
 func register(env *suites.Env, tick time.Duration) {
 	p := &prober{
-		env:   env,
-		tick:  tick,
-		stale: map[string]*earlier{},
+		env: env,
 	}
 	p.definition = &definition{env: env}
 	p.budget = &budget{env: env}
@@ -78,6 +76,48 @@ func register(env *suites.Env, tick time.Duration) {
 	p.keeping = &keeping{
 		definition: p.definition, stock: p.stock, crossings: p.crossings, coverage: p.coverage, journeys: p.journeys,
 		losses: p.losses, effort: p.effort, survivors: p.survivors, failures: p.failures,
+	}
+	p.roundTrips = &roundTrips{
+		env: env, definition: p.definition, talk: p.talk, routes: p.routes, stock: p.stock, journeys: p.journeys, losses: p.losses,
+		effort: p.effort, keeping: p.keeping,
+	}
+	p.batches = &batches{
+		env: env, definition: p.definition, exhibits: p.exhibits, talk: p.talk, routes: p.routes, stock: p.stock,
+		crossings: p.crossings, standard: p.standard, journeys: p.journeys, effort: p.effort, dependence: p.dependence,
+		trials: p.trials, roundTrips: p.roundTrips,
+	}
+	p.editing = &editing{
+		env: env, definition: p.definition, budget: p.budget, talk: p.talk, stock: p.stock, journeys: p.journeys, losses: p.losses,
+		effort: p.effort, survivors: p.survivors, keeping: p.keeping,
+	}
+	p.fields = &fields{
+		env: env, definition: p.definition, budget: p.budget, exhibits: p.exhibits, connection: p.connection, talk: p.talk,
+		stock: p.stock, crossings: p.crossings, standard: p.standard, coverage: p.coverage, journeys: p.journeys, losses: p.losses,
+		effort: p.effort, dependence: p.dependence, findings: p.findings, trials: p.trials, keeping: p.keeping,
+	}
+	p.repetition = &repetition{
+		env: env, definition: p.definition, exhibits: p.exhibits, connection: p.connection, talk: p.talk, stock: p.stock,
+		crossings: p.crossings, standard: p.standard, journeys: p.journeys, effort: p.effort, trials: p.trials, tick: tick,
+	}
+	p.past = &past{
+		env: env, definition: p.definition, talk: p.talk, stock: p.stock, crossings: p.crossings, standard: p.standard,
+		journeys: p.journeys, losses: p.losses, effort: p.effort, trials: p.trials, keeping: p.keeping, stale: map[string]*earlier{},
+	}
+	p.requests = &requests{
+		env: env, definition: p.definition, exhibits: p.exhibits, connection: p.connection, talk: p.talk, routes: p.routes,
+		stock: p.stock, crossings: p.crossings, standard: p.standard, failures: p.failures, trials: p.trials, fields: p.fields,
+	}
+	p.breakdowns = &breakdowns{
+		env: env, definition: p.definition, talk: p.talk, routes: p.routes, stock: p.stock, crossings: p.crossings,
+		standard: p.standard, journeys: p.journeys, effort: p.effort, failures: p.failures, trials: p.trials, fields: p.fields,
+	}
+	p.responses = &responses{
+		env: env, definition: p.definition, exhibits: p.exhibits, connection: p.connection, talk: p.talk, stock: p.stock,
+		crossings: p.crossings, standard: p.standard, journeys: p.journeys,
+	}
+	p.security = &security{
+		env: env, exhibits: p.exhibits, connection: p.connection, talk: p.talk, routes: p.routes, stock: p.stock,
+		standard: p.standard,
 	}
 
 	BeforeEach(p.budget.inBudget)
