@@ -18,22 +18,6 @@ type budget struct {
 	exhausted bool      // whether Spent of the subject was called
 }
 
-// inBudget skips the running spec when there is no time left for it.
-func (b *budget) inBudget() {
-	GinkgoHelper()
-	if b.spent() {
-		Skip(fmt.Sprintf("not judged: the time budget of %s is used up", b.env.Subject.Budget))
-	}
-}
-
-// withinBudget is a context that ends with the time budget.
-func (b *budget) withinBudget(ctx context.Context) (context.Context, context.CancelFunc) {
-	if budget := b.env.Subject.Budget; budget > 0 {
-		return context.WithDeadline(ctx, b.began.Add(budget))
-	}
-	return context.WithCancel(ctx)
-}
-
 // spent reports whether the time budget is used up.
 func (b *budget) spent() bool {
 	s := b.env.Subject
@@ -48,4 +32,20 @@ func (b *budget) spent() bool {
 		s.Spent()
 	}
 	return true
+}
+
+// inBudget skips the running spec when there is no time left for it.
+func (b *budget) inBudget() {
+	GinkgoHelper()
+	if b.spent() {
+		Skip(fmt.Sprintf("not judged: the time budget of %s is used up", b.env.Subject.Budget))
+	}
+}
+
+// withinBudget is a context that ends with the time budget.
+func (b *budget) withinBudget(ctx context.Context) (context.Context, context.CancelFunc) {
+	if budget := b.env.Subject.Budget; budget > 0 {
+		return context.WithDeadline(ctx, b.began.Add(budget))
+	}
+	return context.WithCancel(ctx)
 }

@@ -28,52 +28,6 @@ type connection struct {
 	hands  *handshake         // what came of the first TLS handshake
 }
 
-// lateness is that an object was not converted in time, and in which spec.
-type lateness struct {
-	spec string
-	x    exchange
-}
-
-// isLate reports whether a webhook did not answer in time, or put off for as long.
-func isLate(x *exchange) bool {
-	return x.response.TimedOut || x.response.Attempts > 1 && x.judgement.Stopped == requirement.WebhookResponseHTTPStatus
-}
-
-// notice remembers a response to the samples that was not given in time: no more of any kind are sent then, since each would
-// take as long.
-func (c *connection) notice(x *exchange) {
-	if !isLate(x) || c.silent != nil {
-		return
-	}
-	if x.response.TimedOut {
-		x.response.Err = noMoreError{x.response.Err}
-		x.judgement = x.request.Judge(x.response)
-	}
-	c.silent = &contract.Response{}
-	*c.silent = x.response
-}
-
-// noMoreError is why nothing came back, and what followed from that.
-type noMoreError struct{ error }
-
-func (e noMoreError) Error() string {
-	return e.error.Error() + "; no more requests were sent after that"
-}
-
-func (e noMoreError) Unwrap() error { return e.error }
-
-// noticeLength remembers a response to the samples that is longer than is read: no more are sent then, since each would take as much.
-func (c *connection) noticeLength(x *exchange) {
-	body, header := contract.LengthError(0), contract.HeaderError{}
-	if c.silent != nil || !errors.As(x.response.Err, &body) && !errors.As(x.response.Err, &header) {
-		return
-	}
-	x.response.Err = noMoreError{x.response.Err}
-	x.judgement = x.request.Judge(x.response)
-	silent := x.response
-	c.silent = &silent
-}
-
 // send sends a body as it is.
 func (c *connection) send(ctx context.Context, what string, request contract.Request, body []byte) exchange {
 	x := exchange{what: what, request: request, body: body}
@@ -174,6 +128,52 @@ func (c *connection) end(ctx context.Context) error {
 		wait(ctx, 50*time.Millisecond)
 	}
 	return silent
+}
+
+// lateness is that an object was not converted in time, and in which spec.
+type lateness struct {
+	spec string
+	x    exchange
+}
+
+// isLate reports whether a webhook did not answer in time, or put off for as long.
+func isLate(x *exchange) bool {
+	return x.response.TimedOut || x.response.Attempts > 1 && x.judgement.Stopped == requirement.WebhookResponseHTTPStatus
+}
+
+// notice remembers a response to the samples that was not given in time: no more of any kind are sent then, since each would
+// take as long.
+func (c *connection) notice(x *exchange) {
+	if !isLate(x) || c.silent != nil {
+		return
+	}
+	if x.response.TimedOut {
+		x.response.Err = noMoreError{x.response.Err}
+		x.judgement = x.request.Judge(x.response)
+	}
+	c.silent = &contract.Response{}
+	*c.silent = x.response
+}
+
+// noMoreError is why nothing came back, and what followed from that.
+type noMoreError struct{ error }
+
+func (e noMoreError) Error() string {
+	return e.error.Error() + "; no more requests were sent after that"
+}
+
+func (e noMoreError) Unwrap() error { return e.error }
+
+// noticeLength remembers a response to the samples that is longer than is read: no more are sent then, since each would take as much.
+func (c *connection) noticeLength(x *exchange) {
+	body, header := contract.LengthError(0), contract.HeaderError{}
+	if c.silent != nil || !errors.As(x.response.Err, &body) && !errors.As(x.response.Err, &header) {
+		return
+	}
+	x.response.Err = noMoreError{x.response.Err}
+	x.judgement = x.request.Judge(x.response)
+	silent := x.response
+	c.silent = &silent
 }
 
 // handshake is what came out of the first TLS handshake.

@@ -34,11 +34,78 @@ type conversation struct {
 	written map[*unstructured.Unstructured]json.RawMessage // the objects of the stock as JSON, since they are sent again and again
 }
 
+// exchange is a request to the webhook, what came back, and what the judge says of it.
+type exchange struct {
+	what      string // such as "v1beta1 -> v1 in ConversionReview v1"
+	to        string // version that was asked for
+	request   contract.Request
+	body      []byte
+	response  contract.Response
+	judgement contract.Judgement
+	before    *exchange    // whose outcome was sent in this one, or that shows something together with it; nil if there is none
+	raw       *malformed   // how it was sent if API servers send nothing like it
+	client    *wire.Client // that sent it, if not the subject's
+}
+
 // outcome is what came of an object.
 type outcome struct {
 	raw    json.RawMessage // nil when it was not converted
 	object map[string]any  // the same, decoded: by convert, not by answers
 	x      exchange        // in which it was asked for
+}
+
+// ask asks for the conversion of objects at the version that begins the pair to the one that ends it.
+func (cv *conversation) ask(ctx context.Context, reviewVersion string, pair corpus.Pair, objects ...*unstructured.Unstructured) exchange {
+	request := cv.request(reviewVersion, pair.To, objects...)
+	body, err := request.Body()
+	cv.env.Require(err, "building a request")
+	x := exchange{what: fmt.Sprintf("%s in ConversionReview %s", pair, reviewVersion), request: request, body: body}
+	if fatal := cv.env.Subject.Fatal(pair.To, objects); fatal != nil {
+		x.response = *fatal
+	} else {
+		x = cv.connection.send(ctx, x.what, request, body)
+		cv.env.Subject.Note(pair.To, objects, x.response)
+	}
+	x.to = pair.To
+	x.judgement = request.Judge(x.response)
+	cv.shorten(&x)
+	return x
+}
+
+// shorten drops most of a response that API servers reject if it is out of proportion to the request, once there were many of them:
+// they may be kept for each object.
+func (cv *conversation) shorten(x *exchange) {
+	if most := proportionate(x); x.judgement.Rejected() != nil && len(x.response.Body) > most {
+		if cv.hoard += len(x.response.Body); cv.hoard > maxHoard {
+			x.response.Body, x.judgement.Message = kept(x), strings.Clone(x.judgement.Message[:min(len(x.judgement.Message), most)])
+		}
+	}
+}
+
+// maxHoard is how much is kept of responses that are out of proportion, in bytes.
+const maxHoard = 16 << 20
+
+func (cv *conversation) request(reviewVersion, to string, objects ...*unstructured.Unstructured) contract.Request {
+	cv.calls++
+	return contract.Request{
+		ReviewVersion:     reviewVersion,
+		UID:               uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "crdconform/%d", cv.calls)).String(),
+		DesiredAPIVersion: cv.env.Subject.Corpus.APIVersion(to),
+		Objects:           cv.json(objects),
+	}
+}
+
+// json renders objects for a request. Those that are asked for again and again were rendered before.
+func (cv *conversation) json(objects []*unstructured.Unstructured) []json.RawMessage {
+	all := make([]json.RawMessage, 0, len(objects))
+	for _, object := range objects {
+		raw, known := cv.written[object]
+		if !known {
+			raw = corpus.JSON(object)[0]
+		}
+		all = append(all, raw)
+	}
+	return all
 }
 
 // convert asks for the conversion of objects as answers does, and decodes what comes back. Nothing changes the decoded objects.
@@ -93,6 +160,29 @@ func (cv *conversation) answers(ctx context.Context, pair corpus.Pair, objects [
 		}
 	}
 	return outcomes
+}
+
+// mostFatal is over how many objects a program may end while one is made smaller. Each takes as long as the program takes to start.
+const mostFatal = 12
+
+// alike asks for the rest of a batch at once. If the program ends over it too, all of it is held for what it ends over.
+func (cv *conversation) alike(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
+	x := cv.ask(ctx, cv.spoken(ctx), pair, objects...)
+	if !suites.Ended(x.response) {
+		defer func() { cv.hasty = true }()
+		cv.hasty = false
+		return cv.answers(ctx, pair, objects)
+	}
+	outcomes := make([]outcome, len(objects))
+	for i := range outcomes {
+		outcomes[i].x = x
+	}
+	return outcomes
+}
+
+// isLateHere reports whether an object was not converted in time in the running spec.
+func (cv *conversation) isLateHere() bool {
+	return cv.late != nil && cv.late.spec == CurrentSpecReport().LeafNodeText
 }
 
 // spoken is a version of ConversionReview that the webhook answers in. Nothing but generated objects may be at hand to
@@ -150,78 +240,6 @@ func (x *exchange) speechless() bool {
 	return slices.Contains([]requirement.ID{requirement.WebhookResponseBody, requirement.WebhookResponseReviewKind, requirement.WebhookResponseStanza}, x.judgement.Stopped)
 }
 
-// isLateHere reports whether an object was not converted in time in the running spec.
-func (cv *conversation) isLateHere() bool {
-	return cv.late != nil && cv.late.spec == CurrentSpecReport().LeafNodeText
-}
-
-// exchange is a request to the webhook, what came back, and what the judge says of it.
-type exchange struct {
-	what      string // such as "v1beta1 -> v1 in ConversionReview v1"
-	to        string // version that was asked for
-	request   contract.Request
-	body      []byte
-	response  contract.Response
-	judgement contract.Judgement
-	before    *exchange    // whose outcome was sent in this one, or that shows something together with it; nil if there is none
-	raw       *malformed   // how it was sent if API servers send nothing like it
-	client    *wire.Client // that sent it, if not the subject's
-}
-
-// ask asks for the conversion of objects at the version that begins the pair to the one that ends it.
-func (cv *conversation) ask(ctx context.Context, reviewVersion string, pair corpus.Pair, objects ...*unstructured.Unstructured) exchange {
-	request := cv.request(reviewVersion, pair.To, objects...)
-	body, err := request.Body()
-	cv.env.Require(err, "building a request")
-	x := exchange{what: fmt.Sprintf("%s in ConversionReview %s", pair, reviewVersion), request: request, body: body}
-	if fatal := cv.env.Subject.Fatal(pair.To, objects); fatal != nil {
-		x.response = *fatal
-	} else {
-		x = cv.connection.send(ctx, x.what, request, body)
-		cv.env.Subject.Note(pair.To, objects, x.response)
-	}
-	x.to = pair.To
-	x.judgement = request.Judge(x.response)
-	cv.shorten(&x)
-	return x
-}
-
-// shorten drops most of a response that API servers reject if it is out of proportion to the request, once there were many of them:
-// they may be kept for each object.
-func (cv *conversation) shorten(x *exchange) {
-	if most := proportionate(x); x.judgement.Rejected() != nil && len(x.response.Body) > most {
-		if cv.hoard += len(x.response.Body); cv.hoard > maxHoard {
-			x.response.Body, x.judgement.Message = kept(x), strings.Clone(x.judgement.Message[:min(len(x.judgement.Message), most)])
-		}
-	}
-}
-
-// maxHoard is how much is kept of responses that are out of proportion, in bytes.
-const maxHoard = 16 << 20
-
-func (cv *conversation) request(reviewVersion, to string, objects ...*unstructured.Unstructured) contract.Request {
-	cv.calls++
-	return contract.Request{
-		ReviewVersion:     reviewVersion,
-		UID:               uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "crdconform/%d", cv.calls)).String(),
-		DesiredAPIVersion: cv.env.Subject.Corpus.APIVersion(to),
-		Objects:           cv.json(objects),
-	}
-}
-
-// json renders objects for a request. Those that are asked for again and again were rendered before.
-func (cv *conversation) json(objects []*unstructured.Unstructured) []json.RawMessage {
-	all := make([]json.RawMessage, 0, len(objects))
-	for _, object := range objects {
-		raw, known := cv.written[object]
-		if !known {
-			raw = corpus.JSON(object)[0]
-		}
-		all = append(all, raw)
-	}
-	return all
-}
-
 // refused reports whether a webhook said that it does not know ConversionReview v1: by HTTP status, by a failure, or by
 // answering in v1beta1. Whatever else goes wrong is not meant as an answer.
 func (x *exchange) refused() bool {
@@ -244,33 +262,6 @@ func (x *exchange) unknown() bool {
 	return x.response.Status >= 400 && x.response.Status < 500 && x.response.RedirectedTo == ""
 }
 
-// mostFatal is over how many objects a program may end while one is made smaller. Each takes as long as the program takes to start.
-const mostFatal = 12
-
-// alike asks for the rest of a batch at once. If the program ends over it too, all of it is held for what it ends over.
-func (cv *conversation) alike(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
-	x := cv.ask(ctx, cv.spoken(ctx), pair, objects...)
-	if !suites.Ended(x.response) {
-		defer func() { cv.hasty = true }()
-		cv.hasty = false
-		return cv.answers(ctx, pair, objects)
-	}
-	outcomes := make([]outcome, len(objects))
-	for i := range outcomes {
-		outcomes[i].x = x
-	}
-	return outcomes
-}
-
-// anew returns a copy of an object that has nothing in its metadata by which the webhook can know it.
-func (cv *conversation) anew(object *unstructured.Unstructured) *unstructured.Unstructured {
-	other := cv.renamed(object)
-	cv.calls++ // so that the next one has another name
-	other.SetResourceVersion(strconv.Itoa(1000 + cv.calls))
-	other.SetGeneration(int64(1000 + cv.calls))
-	return other
-}
-
 // renamed returns a copy of an object with a name and a UID that no object had before, so that the webhook cannot know it. A name that is long
 // or has dots is as long and has as many then.
 func (cv *conversation) renamed(object *unstructured.Unstructured) *unstructured.Unstructured {
@@ -281,5 +272,14 @@ func (cv *conversation) renamed(object *unstructured.Unstructured) *unstructured
 	}
 	other.SetName(name)
 	other.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(other.GetName())).String()))
+	return other
+}
+
+// anew returns a copy of an object that has nothing in its metadata by which the webhook can know it.
+func (cv *conversation) anew(object *unstructured.Unstructured) *unstructured.Unstructured {
+	other := cv.renamed(object)
+	cv.calls++ // so that the next one has another name
+	other.SetResourceVersion(strconv.Itoa(1000 + cv.calls))
+	other.SetGeneration(int64(1000 + cv.calls))
 	return other
 }

@@ -29,11 +29,21 @@ func (df *definition) generates() bool {
 	return df.env.Subject.Corpus.Definition != nil && df.env.Subject.Objects >= 0
 }
 
-// onlyDocumented skips a spec that knows the documents' CronTabs alone.
-func (df *definition) onlyDocumented(what string) {
-	if !df.env.Subject.Corpus.Documented {
-		df.env.Inapplicable(what + " is known for the CronTabs of the documents only")
-	}
+// oneWay reports whether API servers convert from the first version of a pair and not to it.
+func (df *definition) oneWay(pair corpus.Pair) bool { return df.env.Subject.Corpus.OneWay(pair) }
+
+// isStored reports whether a version is the one at which the definition stores objects.
+func (df *definition) isStored(version string) bool {
+	d := df.env.Subject.Corpus.Definition
+	return d != nil && kube.StorageVersion(d.CRD) == version
+}
+
+// hasStatus reports whether status is a subresource of a version.
+func (df *definition) hasStatus(version string) bool {
+	d := df.env.Subject.Corpus.Definition
+	return d != nil && slices.ContainsFunc(d.CRD.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return v.Name == version && v.Subresources != nil && v.Subresources.Status != nil
+	})
 }
 
 // needsSchemas skips a spec where only samples are known.
@@ -51,19 +61,9 @@ func (df *definition) needsGenerated(what string) {
 	}
 }
 
-// isStored reports whether a version is the one at which the definition stores objects.
-func (df *definition) isStored(version string) bool {
-	d := df.env.Subject.Corpus.Definition
-	return d != nil && kube.StorageVersion(d.CRD) == version
+// onlyDocumented skips a spec that knows the documents' CronTabs alone.
+func (df *definition) onlyDocumented(what string) {
+	if !df.env.Subject.Corpus.Documented {
+		df.env.Inapplicable(what + " is known for the CronTabs of the documents only")
+	}
 }
-
-// hasStatus reports whether status is a subresource of a version.
-func (df *definition) hasStatus(version string) bool {
-	d := df.env.Subject.Corpus.Definition
-	return d != nil && slices.ContainsFunc(d.CRD.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
-		return v.Name == version && v.Subresources != nil && v.Subresources.Status != nil
-	})
-}
-
-// oneWay reports whether API servers convert from the first version of a pair and not to it.
-func (df *definition) oneWay(pair corpus.Pair) bool { return df.env.Subject.Corpus.OneWay(pair) }

@@ -29,18 +29,20 @@ type dependence struct {
 	lonely map[corpus.Pair][]*unstructured.Unstructured // the objects of batches that were converted, and are not alone
 }
 
-// fewLines returns the first losses as the lines of a message.
-func fewLines(losses []corpus.Loss) string {
-	text := lossLines(losses[:min(len(losses), mostTold)])
-	if more := len(losses) - mostTold; more > 0 {
-		text += fmt.Sprintf("\nand %d more places like this", more)
-	}
-	return text
+// dependency is an object that was converted otherwise together with others than it was alone.
+type dependency struct {
+	pair     corpus.Pair
+	apart    []corpus.Loss // the difference from the same object alone
+	unsteady []corpus.Loss // the difference between two conversions of the object alone: then it is not a dependency
+	refused  bool          // the objects convert alone, and not together
+	at       int           // in the request
+	x        exchange
+	when     string // what of the request matters, see because
 }
 
-// dependent reports whether what becomes of an object depends on the others in the request.
-func (dp *dependence) dependent(ctx context.Context) bool {
-	return slices.ContainsFunc(dp.all(ctx), func(d dependency) bool { return len(d.unsteady) == 0 })
+// words say which object of several versions is converted otherwise than alone.
+func (d dependency) words(to string) string {
+	return fmt.Sprintf("%s: object %d of %d, which is at %s: expected the same as alone at %s: %s%s", d.x.what, d.at, len(d.x.request.Objects), d.pair.From, to, fewLines(d.apart), d.only())
 }
 
 // independently skips the spec if what becomes of an object depends on others: what is found then need not show for the object alone.
@@ -51,15 +53,9 @@ func (dp *dependence) independently(ctx context.Context) {
 	}
 }
 
-// dependency is an object that was converted otherwise together with others than it was alone.
-type dependency struct {
-	pair     corpus.Pair
-	apart    []corpus.Loss // the difference from the same object alone
-	unsteady []corpus.Loss // the difference between two conversions of the object alone: then it is not a dependency
-	refused  bool          // the objects convert alone, and not together
-	at       int           // in the request
-	x        exchange
-	when     string // what of the request matters, see because
+// dependent reports whether what becomes of an object depends on the others in the request.
+func (dp *dependence) dependent(ctx context.Context) bool {
+	return slices.ContainsFunc(dp.all(ctx), func(d dependency) bool { return len(d.unsteady) == 0 })
 }
 
 // all returns the first such object of each pair of versions. It is found out once for all specs.
@@ -156,6 +152,39 @@ func (dp *dependence) refusedTogether(ctx context.Context, pair corpus.Pair, obj
 	return copies.judgement.Rejected() == nil && !slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool { return dp.byItself(ctx, pair, o) == nil })
 }
 
+// severalVersions asks for objects at several versions, and returns the first that is converted otherwise than alone.
+func (dp *dependence) severalVersions(ctx context.Context, to string, from []string) (exchange, dependency, bool) {
+	GinkgoHelper()
+	var mixed []*unstructured.Unstructured
+	for _, version := range from {
+		mixed = append(mixed, dp.batch(ctx, version, 2)...)
+	}
+	mixed = corpus.Multiply(shuffled(mixed), len(mixed)) // each has a name of its own, or nobody could say which is which
+	x := dp.talk.ask(ctx, dp.standard.reviewVersion(ctx), corpus.Pair{From: strings.Join(from, " and "), To: to}, mixed...)
+	if x.judgement.Rejected() != nil {
+		return x, dependency{}, false
+	}
+	for i, object := range mixed {
+		pair := corpus.Pair{From: object.GroupVersionKind().Version, To: to}
+		alone := dp.byItself(ctx, pair, object)
+		if lost := dp.apart(pair, alone, x.judgement.Objects[i]); alone != nil && len(lost) > 0 && len(dp.unsteady(ctx, pair, object, alone)) == 0 {
+			return x, dependency{pair: pair, apart: lost, at: i, x: x}, true
+		}
+	}
+	return x, dependency{}, false
+}
+
+// shuffled returns objects in an order in which those of one version are not next to each other, and the versions are not sorted.
+func shuffled(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	var others []*unstructured.Unstructured
+	for start := range 2 {
+		for i := len(objects) - 1 - start; i >= 0; i -= 2 {
+			others = append(others, objects[i])
+		}
+	}
+	return others
+}
+
 // byItself is what an object converts to when it is asked for alone, nil when it is not converted.
 func (dp *dependence) byItself(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured) json.RawMessage {
 	return dp.talk.answers(ctx, pair, []*unstructured.Unstructured{object})[0].raw
@@ -199,45 +228,11 @@ func (dp *dependence) batch(ctx context.Context, version string, n int) []*unstr
 	return corpus.Multiply(dp.stock.all(ctx, version), n)
 }
 
-// severalVersions asks for objects at several versions, and returns the first that is converted otherwise than alone.
-func (dp *dependence) severalVersions(ctx context.Context, to string, from []string) (exchange, dependency, bool) {
-	GinkgoHelper()
-	var mixed []*unstructured.Unstructured
-	for _, version := range from {
-		mixed = append(mixed, dp.batch(ctx, version, 2)...)
+// fewLines returns the first losses as the lines of a message.
+func fewLines(losses []corpus.Loss) string {
+	text := lossLines(losses[:min(len(losses), mostTold)])
+	if more := len(losses) - mostTold; more > 0 {
+		text += fmt.Sprintf("\nand %d more places like this", more)
 	}
-	mixed = corpus.Multiply(shuffled(mixed), len(mixed)) // each has a name of its own, or nobody could say which is which
-	x := dp.talk.ask(ctx, dp.standard.reviewVersion(ctx), corpus.Pair{From: strings.Join(from, " and "), To: to}, mixed...)
-	if x.judgement.Rejected() != nil {
-		return x, dependency{}, false
-	}
-	for i, object := range mixed {
-		pair := corpus.Pair{From: object.GroupVersionKind().Version, To: to}
-		alone := dp.byItself(ctx, pair, object)
-		if lost := dp.apart(pair, alone, x.judgement.Objects[i]); alone != nil && len(lost) > 0 && len(dp.unsteady(ctx, pair, object, alone)) == 0 {
-			return x, dependency{pair: pair, apart: lost, at: i, x: x}, true
-		}
-	}
-	return x, dependency{}, false
-}
-
-// words say which object of several versions is converted otherwise than alone.
-func (d dependency) words(to string) string {
-	return fmt.Sprintf("%s: object %d of %d, which is at %s: expected the same as alone at %s: %s%s", d.x.what, d.at, len(d.x.request.Objects), d.pair.From, to, fewLines(d.apart), d.only())
-}
-
-// shuffled returns objects in an order in which those of one version are not next to each other, and the versions are not sorted.
-func shuffled(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
-	var others []*unstructured.Unstructured
-	for start := range 2 {
-		for i := len(objects) - 1 - start; i >= 0; i -= 2 {
-			others = append(others, objects[i])
-		}
-	}
-	return others
-}
-
-// words say on which way the object was not converted, and why.
-func (r refusal) words() string {
-	return fmt.Sprintf("%s -> %s: %v", r.version, r.x.to, r.x.judgement.Rejected())
+	return text
 }

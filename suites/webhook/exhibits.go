@@ -20,56 +20,6 @@ type exhibits struct {
 	env *suites.Env
 }
 
-// decode decodes an object, integers as such. Nil stays nil.
-func (e *exhibits) decode(raw json.RawMessage) map[string]any {
-	GinkgoHelper()
-	if raw == nil {
-		return nil
-	}
-	object := &unstructured.Unstructured{}
-	e.env.Require(object.UnmarshalJSON(raw), "decoding an object")
-	return object.Object
-}
-
-// sent returns the objects of an exchange, none of one that API servers would not send.
-func (e *exhibits) sent(x *exchange) []*unstructured.Unstructured {
-	objects := make([]*unstructured.Unstructured, 0, len(x.request.Objects))
-	for _, raw := range x.request.Objects {
-		objects = append(objects, &unstructured.Unstructured{Object: e.decode(raw)})
-	}
-	return objects
-}
-
-// named lists objects by name, the first of them where there are many.
-func (e *exhibits) named(objects []*unstructured.Unstructured) string {
-	const most = 3
-	var names []string
-	for _, object := range objects[:min(len(objects), most)] {
-		names = append(names, e.env.Subject.Corpus.Called(object))
-	}
-	if more := len(objects) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(names, ", ")
-}
-
-// proportionate is how long a response may be that is kept as a whole, in bytes.
-func proportionate(x *exchange) int { return 2*len(x.body) + 128<<10 }
-
-func rejected(v contract.Violation) bool { return v.Severity == contract.Rejected }
-
-// described lists the first violations that are seen in an exchange.
-func described(x exchange, violations []contract.Violation) string {
-	var lines []string
-	for _, v := range violations[:min(len(violations), 3)] {
-		lines = append(lines, v.String())
-	}
-	if more := len(violations) - len(lines); more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more like this", more))
-	}
-	return x.what + ": " + strings.Join(lines, "\n")
-}
-
 // violated makes the verdict what a violation amounts to, with the exchange that shows why.
 func (e *exhibits) violated(severity requirement.Verdict, x exchange, message string) {
 	GinkgoHelper()
@@ -81,6 +31,19 @@ func (e *exhibits) violated(severity requirement.Verdict, x exchange, message st
 func (e *exhibits) fail(x exchange, message string) {
 	GinkgoHelper()
 	e.violated(requirement.Failed, x, message)
+}
+
+// skip skips the spec because of a violation that another spec reports, if that one is checked as well.
+func (e *exhibits) skip(x exchange) {
+	GinkgoHelper()
+	broken, why := x.judgement.Stopped, x.what
+	if v := x.judgement.Rejected(); broken == "" && v != nil {
+		broken = v.Requirement
+	}
+	if i := slices.IndexFunc(x.judgement.Violations, func(v contract.Violation) bool { return v.Requirement == broken }); i >= 0 {
+		why += ": " + x.judgement.Violations[i].String()
+	}
+	Skip(fmt.Sprintf("cannot be judged while %s fails (%s)", broken, why))
 }
 
 // attach attaches the request, and what is needed to send it again; and the exchange that came before, if that matters.
@@ -111,15 +74,52 @@ func kept(x *exchange) []byte {
 	return body
 }
 
-// skip skips the spec because of a violation that another spec reports, if that one is checked as well.
-func (e *exhibits) skip(x exchange) {
+// proportionate is how long a response may be that is kept as a whole, in bytes.
+func proportionate(x *exchange) int { return 2*len(x.body) + 128<<10 }
+
+// described lists the first violations that are seen in an exchange.
+func described(x exchange, violations []contract.Violation) string {
+	var lines []string
+	for _, v := range violations[:min(len(violations), 3)] {
+		lines = append(lines, v.String())
+	}
+	if more := len(violations) - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more like this", more))
+	}
+	return x.what + ": " + strings.Join(lines, "\n")
+}
+
+func rejected(v contract.Violation) bool { return v.Severity == contract.Rejected }
+
+// sent returns the objects of an exchange, none of one that API servers would not send.
+func (e *exhibits) sent(x *exchange) []*unstructured.Unstructured {
+	objects := make([]*unstructured.Unstructured, 0, len(x.request.Objects))
+	for _, raw := range x.request.Objects {
+		objects = append(objects, &unstructured.Unstructured{Object: e.decode(raw)})
+	}
+	return objects
+}
+
+// named lists objects by name, the first of them where there are many.
+func (e *exhibits) named(objects []*unstructured.Unstructured) string {
+	const most = 3
+	var names []string
+	for _, object := range objects[:min(len(objects), most)] {
+		names = append(names, e.env.Subject.Corpus.Called(object))
+	}
+	if more := len(objects) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// decode decodes an object, integers as such. Nil stays nil.
+func (e *exhibits) decode(raw json.RawMessage) map[string]any {
 	GinkgoHelper()
-	broken, why := x.judgement.Stopped, x.what
-	if v := x.judgement.Rejected(); broken == "" && v != nil {
-		broken = v.Requirement
+	if raw == nil {
+		return nil
 	}
-	if i := slices.IndexFunc(x.judgement.Violations, func(v contract.Violation) bool { return v.Requirement == broken }); i >= 0 {
-		why += ": " + x.judgement.Violations[i].String()
-	}
-	Skip(fmt.Sprintf("cannot be judged while %s fails (%s)", broken, why))
+	object := &unstructured.Unstructured{}
+	e.env.Require(object.UnmarshalJSON(raw), "decoding an object")
+	return object.Object
 }

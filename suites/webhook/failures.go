@@ -30,48 +30,6 @@ type failures struct {
 	known *[]found // nil before they are known
 }
 
-// tooLarge returns objects with large integers that the webhook properly refuses, which webhook.conversion.integers passes over: one for
-// each way and field. Crashes are left to that.
-func (fs *failures) tooLarge(ctx context.Context) []found {
-	var all []found
-	if fs.standard.unsound(ctx) != nil {
-		return nil
-	}
-	seen := map[string]bool{}
-	for _, pair := range fs.crossings.pairs(ctx) {
-		if fs.crossings.isClosed(ctx, pair.From) {
-			continue
-		}
-		objects := fs.stock.singles(ctx, pair.From, corpus.Integers)
-		for i, o := range fs.talk.answers(ctx, pair, objects) {
-			if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() {
-				continue
-			}
-			one := fs.refusedInteger(refusal{version: pair.From, object: objects[i], x: o.x})
-			if place := one.place(); !seen[place] {
-				seen[place] = true
-				all = append(all, one)
-			}
-		}
-	}
-	return all
-}
-
-// refusedInteger is that an object with a large integer was refused.
-func (fs *failures) refusedInteger(r refusal) found {
-	pair := corpus.Pair{From: r.version, To: r.x.to}
-	isOther := func(path string) bool {
-		value, _ := corpus.Value(r.object.Object, path)
-		n, is := value.(int64)
-		return !is || -math.MaxInt16 <= n && n <= math.MaxInt16
-	}
-	path := strings.Join(slices.DeleteFunc(fs.definition.schemaOf(r.version).Given(r.object), isOther), ", ")
-	message := fmt.Sprintf("conversion failed for an object that the schema allows, with a large integer at %s: %s", path, r.x.judgement.Rejected())
-	one := found{finding: finding{0, pair.String(), path, message, requirement.PartRefusedValue, r.x, effect{sort: refused}}, pair: pair, subject: r.object}
-	one.again = fs.refusedAgain(r, path, fs.refusedInteger)
-	return one
-}
-
 // all returns the generated objects that the webhook did not convert: the smallest mixed ones, and of the others one for each way and
 // message. Those whose response violates another requirement are left to that.
 func (fs *failures) all(ctx context.Context) []found {
@@ -179,6 +137,48 @@ func firstOf(given []string) string {
 		text += fmt.Sprintf(" and %d more fields", more)
 	}
 	return text
+}
+
+// tooLarge returns objects with large integers that the webhook properly refuses, which webhook.conversion.integers passes over: one for
+// each way and field. Crashes are left to that.
+func (fs *failures) tooLarge(ctx context.Context) []found {
+	var all []found
+	if fs.standard.unsound(ctx) != nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, pair := range fs.crossings.pairs(ctx) {
+		if fs.crossings.isClosed(ctx, pair.From) {
+			continue
+		}
+		objects := fs.stock.singles(ctx, pair.From, corpus.Integers)
+		for i, o := range fs.talk.answers(ctx, pair, objects) {
+			if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() {
+				continue
+			}
+			one := fs.refusedInteger(refusal{version: pair.From, object: objects[i], x: o.x})
+			if place := one.place(); !seen[place] {
+				seen[place] = true
+				all = append(all, one)
+			}
+		}
+	}
+	return all
+}
+
+// refusedInteger is that an object with a large integer was refused.
+func (fs *failures) refusedInteger(r refusal) found {
+	pair := corpus.Pair{From: r.version, To: r.x.to}
+	isOther := func(path string) bool {
+		value, _ := corpus.Value(r.object.Object, path)
+		n, is := value.(int64)
+		return !is || -math.MaxInt16 <= n && n <= math.MaxInt16
+	}
+	path := strings.Join(slices.DeleteFunc(fs.definition.schemaOf(r.version).Given(r.object), isOther), ", ")
+	message := fmt.Sprintf("conversion failed for an object that the schema allows, with a large integer at %s: %s", path, r.x.judgement.Rejected())
+	one := found{finding: finding{0, pair.String(), path, message, requirement.PartRefusedValue, r.x, effect{sort: refused}}, pair: pair, subject: r.object}
+	one.again = fs.refusedAgain(r, path, fs.refusedInteger)
+	return one
 }
 
 // breaksDown reports whether the webhook breaks down over an object without anything special about it on the way of a pair, which

@@ -38,6 +38,19 @@ func (ls *losses) lost(pair corpus.Pair, before, after map[string]any) []corpus.
 	})
 }
 
+// declared reports whether the user said that a conversion loses what is at a path.
+func (ls *losses) declared(pair corpus.Pair, path string) bool {
+	if ls.env.Subject.Lossy == nil {
+		return false
+	}
+	reason, declared := ls.env.Subject.Lossy(pair.From, pair.To, path)
+	if place := pair.String() + fieldpath.Generalize(path) + CurrentSpecReport().LeafNodeText; declared && !ls.declarations[place] {
+		ls.declarations[place] = true
+		fmt.Fprintf(GinkgoWriter, "%s -> %s: %s is declared lossy: %s\n", pair, pair.From, path, reason)
+	}
+	return declared
+}
+
 // lacks says that the second version of a pair has no field for a loss, which may be meant then, or has one of another type; empty if it has
 // the same. Then it says of what the webhook writes in place of another value whether that is the default.
 func (ls *losses) lacks(pair corpus.Pair, l corpus.Loss) string {
@@ -60,19 +73,6 @@ func (ls *losses) lacks(pair corpus.Pair, l corpus.Loss) string {
 func (ls *losses) intoDefault(pair corpus.Pair, l corpus.Loss) bool {
 	schema := ls.definition.schemaOf(pair.To)
 	return l.After != nil && schema != nil && schema.Has(l.Path) && ls.definition.schemaOf(pair.From).Effect(l) == "lost"
-}
-
-// declared reports whether the user said that a conversion loses what is at a path.
-func (ls *losses) declared(pair corpus.Pair, path string) bool {
-	if ls.env.Subject.Lossy == nil {
-		return false
-	}
-	reason, declared := ls.env.Subject.Lossy(pair.From, pair.To, path)
-	if place := pair.String() + fieldpath.Generalize(path) + CurrentSpecReport().LeafNodeText; declared && !ls.declarations[place] {
-		ls.declarations[place] = true
-		fmt.Fprintf(GinkgoWriter, "%s -> %s: %s is declared lossy: %s\n", pair, pair.From, path, reason)
-	}
-	return declared
 }
 
 // effectOf returns the effect that a loss at a version is.

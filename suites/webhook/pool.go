@@ -40,6 +40,11 @@ func (r refusal) failed() bool {
 	return crashed(&r.x) || v == nil || v.Requirement == requirement.WebhookFailureAvoided
 }
 
+// words say on which way the object was not converted, and why.
+func (r refusal) words() string {
+	return fmt.Sprintf("%s -> %s: %v", r.version, r.x.to, r.x.judgement.Rejected())
+}
+
 // pool returns the generated objects of a version. Where the webhook refuses some, it is found out which values it would
 // rather have: a string may have to be a duration although the schema does not say so.
 func (s *stock) pool(ctx context.Context, version string) *pool {

@@ -18,25 +18,6 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// effort counts for the spec that runs.
-type effort struct {
-	came int // how many objects have made the way that the spec is about: its effective trials
-}
-
-// trials tries properties on the objects of each pair of versions, and reports what is against them.
-type trials struct {
-	env        *suites.Env
-	definition *definition
-	budget     *budget
-	exhibits   *exhibits
-	crossings  *crossings
-	standard   *standards
-	effort     *effort
-	survivors  *survivors
-	findings   *findings
-	examiner   *examiner
-}
-
 // property is something that conversions do for each object, such as to lose nothing.
 type property struct {
 	// objects returns the objects of a version to try, which check leaves as they are.
@@ -118,6 +99,25 @@ type found struct {
 	again func(ctx context.Context, object *unstructured.Unstructured) (found, bool)
 }
 
+// effort counts for the spec that runs.
+type effort struct {
+	came int // how many objects have made the way that the spec is about: its effective trials
+}
+
+// trials tries properties on the objects of each pair of versions, and reports what is against them.
+type trials struct {
+	env        *suites.Env
+	definition *definition
+	budget     *budget
+	exhibits   *exhibits
+	crossings  *crossings
+	standard   *standards
+	effort     *effort
+	survivors  *survivors
+	findings   *findings
+	examiner   *examiner
+}
+
 // hold fails the spec unless the property holds for every object at every pair of versions, with the smallest object that shows
 // why. It returns how many objects were tried.
 func (ts *trials) hold(ctx context.Context, what property) int {
@@ -157,6 +157,18 @@ func (ts *trials) against(ctx context.Context, what property) ([]found, int) {
 	return all, tried
 }
 
+// someCame skips a spec if every object has lost something that other specs report, or if none is converted back.
+func (ts *trials) someCame(ctx context.Context) {
+	GinkgoHelper()
+	switch {
+	case ts.effort.came > 0:
+	case !slices.ContainsFunc(ts.crossings.pairs(ctx), func(pair corpus.Pair) bool { return !ts.definition.oneWay(pair) }):
+		ts.env.Inapplicable("objects are only converted from " + strings.Join(ts.env.Subject.Corpus.Unserved, ", ") + ", which is not served, and never back")
+	default:
+		Skip("cannot be judged while webhook.conversion.round-trip fails for every object")
+	}
+}
+
 // report fails the spec because of what was found, or makes it Tolerated.
 func (ts *trials) report(ctx context.Context, what property, all []found) {
 	GinkgoHelper()
@@ -182,19 +194,6 @@ func (ts *trials) report(ctx context.Context, what property, all []found) {
 		x = shown.memory.x
 	}
 	ts.exhibits.violated(ts.findings.severity(first), x, shown.summary())
-}
-
-// distinct keeps the first of the findings at each place.
-func distinct(all []found) []found {
-	seen := map[string]bool{}
-	var kept []found
-	for _, f := range all {
-		if !seen[f.place()] {
-			seen[f.place()] = true
-			kept = append(kept, f)
-		}
-	}
-	return kept
 }
 
 // reported returns findings as reports have them. Of a field that the other version lacks with all below it, one is enough.
@@ -241,6 +240,19 @@ func (ts *trials) reported(ctx context.Context, what property, all []found) []re
 		}
 	}
 	return findings
+}
+
+// distinct keeps the first of the findings at each place.
+func distinct(all []found) []found {
+	seen := map[string]bool{}
+	var kept []found
+	for _, f := range all {
+		if !seen[f.place()] {
+			seen[f.place()] = true
+			kept = append(kept, f)
+		}
+	}
+	return kept
 }
 
 // summary says what was found: what happens to each field in a line, with the other ways on which it happens in a second one, and the
@@ -332,16 +344,4 @@ func brief(object *unstructured.Unstructured, matters []string) string {
 		return strings.ToValidUTF8(string(text[:most]), "") + "... (whole in object.yaml)"
 	}
 	return string(text)
-}
-
-// someCame skips a spec if every object has lost something that other specs report, or if none is converted back.
-func (ts *trials) someCame(ctx context.Context) {
-	GinkgoHelper()
-	switch {
-	case ts.effort.came > 0:
-	case !slices.ContainsFunc(ts.crossings.pairs(ctx), func(pair corpus.Pair) bool { return !ts.definition.oneWay(pair) }):
-		ts.env.Inapplicable("objects are only converted from " + strings.Join(ts.env.Subject.Corpus.Unserved, ", ") + ", which is not served, and never back")
-	default:
-		Skip("cannot be judged while webhook.conversion.round-trip fails for every object")
-	}
 }

@@ -26,22 +26,6 @@ type standards struct {
 	plain  []exchange          // those for all pairs, nil before all are there
 }
 
-// samples asks for the basic objects of a pair as they are.
-func (s *standards) samples(ctx context.Context, reviewVersion string, pair corpus.Pair) exchange {
-	x := s.talk.ask(ctx, reviewVersion, pair, s.stock.base(ctx, pair.From)...)
-	s.connection.notice(&x)
-	s.connection.noticeLength(&x)
-	return x
-}
-
-// needsObjects skips the running spec when there is nothing to convert at a version: an empty request proves nothing.
-func (s *standards) needsObjects(ctx context.Context, version string) {
-	GinkgoHelper()
-	if len(s.stock.base(ctx, version)) == 0 {
-		Skip(fmt.Sprintf("there are no samples at %s and no object could be generated; give samples", version))
-	}
-}
-
 // first returns the exchange for the first pair of versions in a version of ConversionReview.
 func (s *standards) first(ctx context.Context, reviewVersion string) exchange {
 	GinkgoHelper()
@@ -89,6 +73,22 @@ func (s *standards) exchanges(ctx context.Context) []exchange {
 		}
 	}
 	return s.plain
+}
+
+// samples asks for the basic objects of a pair as they are.
+func (s *standards) samples(ctx context.Context, reviewVersion string, pair corpus.Pair) exchange {
+	x := s.talk.ask(ctx, reviewVersion, pair, s.stock.base(ctx, pair.From)...)
+	s.connection.notice(&x)
+	s.connection.noticeLength(&x)
+	return x
+}
+
+// needsObjects skips the running spec when there is nothing to convert at a version: an empty request proves nothing.
+func (s *standards) needsObjects(ctx context.Context, version string) {
+	GinkgoHelper()
+	if len(s.stock.base(ctx, version)) == 0 {
+		Skip(fmt.Sprintf("there are no samples at %s and no object could be generated; give samples", version))
+	}
 }
 
 // sound skips the spec unless the webhook converts the samples as they are: otherwise other specs say what is wrong.

@@ -32,28 +32,6 @@ type stock struct {
 // few is how many generated objects replace samples if there are none.
 const few = 3
 
-// styled returns generated objects of a style, with values that the webhook is known to take; none where the schemas are
-// not known.
-func (s *stock) styled(ctx context.Context, version string, style corpus.Style, n int) []*unstructured.Unstructured {
-	if !s.definition.generates() {
-		return nil
-	}
-	one := s.pool(ctx, version)
-	generated := s.env.Spending(suites.SpentGenerating)
-	objects := one.generator.Objects(style, min(n, one.size))
-	generated()
-	if style != corpus.Plain {
-		objects = append(objects, s.singles(ctx, version, style)...)
-	}
-	return objects
-}
-
-// singles returns the generated objects with one field each, whose value is of a style other than plain.
-func (s *stock) singles(ctx context.Context, version string, style corpus.Style) []*unstructured.Unstructured {
-	s.each(ctx, version)
-	return s.special[version][style]
-}
-
 // base returns the objects of a version that everything else builds on: the samples that the webhook converts or, where there are none, a
 // few that were generated and that it converts. If it converts none at all, they are the samples.
 func (s *stock) base(ctx context.Context, version string) []*unstructured.Unstructured {
@@ -152,6 +130,43 @@ func (s *stock) each(ctx context.Context, version string) []*unstructured.Unstru
 	return objects
 }
 
+// singles returns the generated objects with one field each, whose value is of a style other than plain.
+func (s *stock) singles(ctx context.Context, version string, style corpus.Style) []*unstructured.Unstructured {
+	s.each(ctx, version)
+	return s.special[version][style]
+}
+
+// styled returns generated objects of a style, with values that the webhook is known to take; none where the schemas are
+// not known.
+func (s *stock) styled(ctx context.Context, version string, style corpus.Style, n int) []*unstructured.Unstructured {
+	if !s.definition.generates() {
+		return nil
+	}
+	one := s.pool(ctx, version)
+	generated := s.env.Spending(suites.SpentGenerating)
+	objects := one.generator.Objects(style, min(n, one.size))
+	generated()
+	if style != corpus.Plain {
+		objects = append(objects, s.singles(ctx, version, style)...)
+	}
+	return objects
+}
+
+// owned returns objects that have one field each.
+func (s *stock) owned(ctx context.Context, version string) []*unstructured.Unstructured {
+	seen := map[string]bool{}
+	var owned []*unstructured.Unstructured
+	for _, object := range s.all(ctx, version) {
+		for _, path := range corpus.Leaves(object) {
+			if place := fieldpath.Generalize(path); !seen[place] {
+				seen[place] = true
+				owned = append(owned, corpus.Only(object, path))
+			}
+		}
+	}
+	return owned
+}
+
 // know remembers the objects of a version, unless the spec was stopped while they were made.
 func (s *stock) know(ctx context.Context, version string, objects []*unstructured.Unstructured, mixed int) {
 	if ctx.Err() != nil {
@@ -175,19 +190,4 @@ func copies(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 		all = append(all, object.DeepCopy())
 	}
 	return all
-}
-
-// owned returns objects that have one field each.
-func (s *stock) owned(ctx context.Context, version string) []*unstructured.Unstructured {
-	seen := map[string]bool{}
-	var owned []*unstructured.Unstructured
-	for _, object := range s.all(ctx, version) {
-		for _, path := range corpus.Leaves(object) {
-			if place := fieldpath.Generalize(path); !seen[place] {
-				seen[place] = true
-				owned = append(owned, corpus.Only(object, path))
-			}
-		}
-	}
-	return owned
 }

@@ -17,6 +17,33 @@ type findings struct {
 	definition *definition
 }
 
+// newFound returns a finding with its object, and marks it if it is in content that was made up.
+func (fs *findings) newFound(f finding, pair corpus.Pair, subject *unstructured.Unstructured) found {
+	one := found{finding: f, pair: pair, subject: subject, when: f.effect.when}
+	if one.madeUp = fs.isMadeUp(one); one.madeUp {
+		one.message += corpus.MadeUpNote
+	}
+	return one
+}
+
+// isMadeUp reports whether a finding is in content that was made up.
+func (fs *findings) isMadeUp(f found) bool {
+	return fs.env.Subject.Corpus.IsMadeUp(f.path, f.pair.From, f.pair.To)
+}
+
+// severity is how bad a finding is. No author knows content that was made up.
+func (fs *findings) severity(f found) requirement.Verdict {
+	if f.madeUp {
+		return requirement.Tolerated
+	}
+	return fs.env.Severity(f.part)
+}
+
+// fails reports whether any of what was found is not Tolerated.
+func (fs *findings) fails(all []found) bool {
+	return slices.ContainsFunc(all, func(f found) bool { return fs.severity(f) != requirement.Tolerated })
+}
+
 // rank is lower the more useful a finding is to an author: it is highest in content that was made up, then for a loss of what the other version has
 // no field for, where rules in CEL hold, which take other fields to be there, and for null, 0, false or "".
 func (fs *findings) rank(f found) int {
@@ -34,28 +61,6 @@ func (fs *findings) rank(f found) int {
 		rank++
 	}
 	return rank
-}
-
-// isMadeUp reports whether a finding is in content that was made up.
-func (fs *findings) isMadeUp(f found) bool {
-	return fs.env.Subject.Corpus.IsMadeUp(f.path, f.pair.From, f.pair.To)
-}
-
-// severity is how bad a finding is. No author knows content that was made up.
-func (fs *findings) severity(f found) requirement.Verdict {
-	if f.madeUp {
-		return requirement.Tolerated
-	}
-	return fs.env.Severity(f.part)
-}
-
-// newFound returns a finding with its object, and marks it if it is in content that was made up.
-func (fs *findings) newFound(f finding, pair corpus.Pair, subject *unstructured.Unstructured) found {
-	one := found{finding: f, pair: pair, subject: subject, when: f.effect.when}
-	if one.madeUp = fs.isMadeUp(one); one.madeUp {
-		one.message += corpus.MadeUpNote
-	}
-	return one
 }
 
 // sorted returns what was found in the order in which authors are to read it: the most informative first, and of that what small objects
@@ -77,9 +82,4 @@ func (fs *findings) sorted(all []found) []found {
 		sorted = append(sorted, all[at])
 	}
 	return sorted
-}
-
-// fails reports whether any of what was found is not Tolerated.
-func (fs *findings) fails(all []found) bool {
-	return slices.ContainsFunc(all, func(f found) bool { return fs.severity(f) != requirement.Tolerated })
 }
