@@ -40,18 +40,18 @@ const (
 	repeated = 8
 )
 
-func batch(env *suites.Env, p *prober) {
+func batch(env *suites.Env, ch *chapter) {
 	Describe("batch", func() {
 		env.It(requirement.WebhookBatchIndependent,
-			"compares the objects of a batch with the same ones alone, in reverse, and after others", p.batches.independent)
+			"compares the objects of a batch with the same ones alone, in reverse, and after others", ch.batches.independent)
 		env.It(requirement.WebhookBatchMixedVersions,
-			"asks for objects of all other versions in one request", p.batches.mixedVersions)
+			"asks for objects of all other versions in one request", ch.batches.mixedVersions)
 		env.It(requirement.WebhookBatchSizes,
-			"asks for 1, 2, 500 and 1500 objects, and for 500 large ones", p.batches.sizes)
+			"asks for 1, 2, 500 and 1500 objects, and for 500 large ones", ch.batches.sizes)
 		env.It(requirement.WebhookBatchEmpty,
-			"asks for no objects", p.batches.empty)
+			"asks for no objects", ch.batches.empty)
 		env.It(requirement.WebhookBatchBadObject,
-			"puts an object that cannot be converted between others", p.batches.badObject)
+			"puts an object that cannot be converted between others", ch.batches.badObject)
 	})
 }
 

@@ -48,7 +48,7 @@ func (x *examiner) traits(object *unstructured.Unstructured) []trait {
 		if len(name) >= longName {
 			words = fmt.Sprintf("has %d characters", len(name))
 		}
-		all = append(all, trait{"name", words, func(object *unstructured.Unstructured) { object.SetName(fmt.Sprintf("alone-%d", x.talk.calls)) }})
+		all = append(all, trait{"name", words, func(object *unstructured.Unstructured) { object.SetName(x.talk.unheard("alone")) }})
 	}
 	if namespace := object.GetNamespace(); len(namespace) >= longName {
 		all = append(all, trait{"namespace", fmt.Sprintf("has %d characters", len(namespace)), func(object *unstructured.Unstructured) { object.SetNamespace("default") }})
@@ -98,9 +98,9 @@ func (x *examiner) circumstances(ctx context.Context, what property, places []fo
 	if len(takes) == 0 || x.talk.isLateHere() {
 		return
 	}
-	calls, ends := x.talk.calls, x.env.Subject.Ends()
+	confirming := x.talk.atMost(mostConfirming)
 	for i, f := range places {
-		isKnown := x.talk.calls-calls < mostConfirming && x.env.Subject.Ends()-ends < mostFatal && !x.talk.isLateHere() && !x.budget.spent() && ctx.Err() == nil
+		isKnown := !confirming.isReached() && !x.talk.isLateHere() && !x.budget.spent() && ctx.Err() == nil
 		if i > 0 && isKnown {
 			if _, is := x.without(ctx, what, f, takes...); is {
 				continue

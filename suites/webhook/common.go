@@ -21,15 +21,15 @@ const fewSharing = 3
 
 // inquiry looks for what the places that a spec found have in common, so that one defect is one cause. It asks for objects within bounds.
 type inquiry struct {
-	p           *examiner
-	what        property
-	calls, ends int // before it
+	p      *examiner
+	what   property
+	asking bound
 }
 
 // explain notes of places that show by themselves which circumstances these take, as far as it is not known.
 func (x *examiner) explain(ctx context.Context, what property, places []found) {
 	afterEdits(places)
-	q := &inquiry{p: x, what: what, calls: x.talk.calls, ends: x.env.Subject.Ends()}
+	q := &inquiry{p: x, what: what, asking: x.talk.atMost(mostAsked)}
 	q.breakdowns(ctx, places)
 	q.several(ctx, places)
 	q.beside(ctx, places)
@@ -52,7 +52,7 @@ func afterEdits(places []found) {
 
 // mayAsk reports whether more may be asked for.
 func (q *inquiry) mayAsk(ctx context.Context) bool {
-	return q.p.talk.calls-q.calls < mostAsked && q.p.env.Subject.Ends()-q.ends < mostFatal && q.p.connection.silent == nil && !q.p.talk.isLateHere() && !q.p.budget.spent() && ctx.Err() == nil
+	return !q.asking.isReached() && !q.p.connection.isSilent() && !q.p.talk.isLateHere() && !q.p.budget.spent() && ctx.Err() == nil
 }
 
 // isOpen reports whether a finding is about a part of the object that it was found in, and nothing explains it.

@@ -39,6 +39,18 @@ func (c *connection) send(ctx context.Context, what string, request contract.Req
 	return x
 }
 
+// isSilent reports whether nothing more is sent.
+func (c *connection) isSilent() bool { return c.silent != nil }
+
+// hush makes a response the one to all that follows: no more is sent.
+func (c *connection) hush(response contract.Response) { c.silent = &response }
+
+// prove remembers a request that the webhook converted.
+func (c *connection) prove(body []byte) { c.proven = body }
+
+// hasEnded reports whether the webhook ended or hung.
+func (c *connection) hasEnded() bool { return c.ended != nil }
+
 // reach sends an exchange to the webhook, and notes the response. Once the webhook has ended, there is nothing more to judge.
 func (c *connection) reach(ctx context.Context, x *exchange, send func(context.Context) contract.Response) {
 	GinkgoHelper()
@@ -151,8 +163,7 @@ func (c *connection) notice(x *exchange) {
 		x.response.Err = noMoreError{x.response.Err}
 		x.judgement = x.request.Judge(x.response)
 	}
-	c.silent = &contract.Response{}
-	*c.silent = x.response
+	c.hush(x.response)
 }
 
 // noMoreError is why nothing came back, and what followed from that.
@@ -172,8 +183,7 @@ func (c *connection) noticeLength(x *exchange) {
 	}
 	x.response.Err = noMoreError{x.response.Err}
 	x.judgement = x.request.Judge(x.response)
-	silent := x.response
-	c.silent = &silent
+	c.hush(x.response)
 }
 
 // handshake is what came out of the first TLS handshake.

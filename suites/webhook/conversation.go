@@ -108,6 +108,13 @@ func (cv *conversation) json(objects []*unstructured.Unstructured) []json.RawMes
 	return all
 }
 
+// remember keeps how objects are rendered, since they are asked for again and again.
+func (cv *conversation) remember(objects []*unstructured.Unstructured) {
+	for i, raw := range corpus.JSON(objects...) {
+		cv.written[objects[i]] = raw
+	}
+}
+
 // convert asks for the conversion of objects as answers does, and decodes what comes back. Nothing changes the decoded objects.
 func (cv *conversation) convert(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
 	outcomes := cv.answers(ctx, pair, objects)
@@ -146,7 +153,7 @@ func (cv *conversation) answers(ctx context.Context, pair corpus.Pair, objects [
 	case len(objects) == 1 && isLate(&x):
 		cv.late = &lateness{CurrentSpecReport().LeafNodeText, x}
 		outcomes[0].x = x
-	case len(objects) == 1 || cv.connection.silent != nil:
+	case len(objects) == 1 || cv.connection.isSilent():
 		for i := range objects {
 			outcomes[i].x = x
 		}
@@ -162,8 +169,40 @@ func (cv *conversation) answers(ctx context.Context, pair corpus.Pair, objects [
 	return outcomes
 }
 
+// bound is how much may be asked for one purpose.
+type bound struct {
+	talk        *conversation
+	most        int // requests
+	calls, ends int // before it
+}
+
+// atMost is a bound of so many requests from now on.
+func (cv *conversation) atMost(requests int) bound {
+	return bound{talk: cv, most: requests, calls: cv.calls, ends: cv.env.Subject.Ends()}
+}
+
+// isReached reports whether so many requests were made, or the program has ended over as many objects as it may.
+func (b bound) isReached() bool {
+	return b.talk.calls-b.calls >= b.most || b.talk.env.Subject.Ends()-b.ends >= mostFatal
+}
+
 // mostFatal is over how many objects a program may end while one is made smaller. Each takes as long as the program takes to start.
 const mostFatal = 12
+
+// hastily does something for which it is enough to know a few of the objects that the webhook ends over. It returns the answer that did not
+// come in time meanwhile, if one did not, and forgets that: then what is asked for later is asked.
+func (cv *conversation) hastily(do func()) *lateness {
+	before := cv.late
+	cv.hasty = true
+	do()
+	cv.hasty = false
+	if cv.late == before {
+		return nil
+	}
+	noticed := cv.late
+	cv.late = before
+	return noticed
+}
 
 // alike asks for the rest of a batch at once. If the program ends over it too, all of it is held for what it ends over.
 func (cv *conversation) alike(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
@@ -217,7 +256,7 @@ func (cv *conversation) spokenOn(ctx context.Context, pair corpus.Pair) (speaks 
 	}
 	x := ask("v1")
 	switch {
-	case cv.connection.silent != nil:
+	case cv.connection.isSilent():
 	case x.refused():
 		older := ask("v1beta1")
 		switch {
@@ -230,7 +269,7 @@ func (cv *conversation) spokenOn(ctx context.Context, pair corpus.Pair) (speaks 
 		alone := cv.ask(ctx, "v1", pair, object)
 		return !alone.speechless()
 	}):
-		cv.connection.silent = &x.response // no object makes a difference, so there is nothing to learn from others
+		cv.connection.hush(x.response) // no object makes a difference, so there is nothing to learn from others
 	}
 	return "v1", true
 }
@@ -262,11 +301,14 @@ func (x *exchange) unknown() bool {
 	return x.response.Status >= 400 && x.response.Status < 500 && x.response.RedirectedTo == ""
 }
 
+// unheard returns a word that the webhook has not met before.
+func (cv *conversation) unheard(begin string) string { return fmt.Sprintf("%s-%d", begin, cv.calls) }
+
 // renamed returns a copy of an object with a name and a UID that no object had before, so that the webhook cannot know it. A name that is long
 // or has dots is as long and has as many then.
 func (cv *conversation) renamed(object *unstructured.Unstructured) *unstructured.Unstructured {
 	other := object.DeepCopy()
-	name := fmt.Sprintf("alone-%d", cv.calls)
+	name := cv.unheard("alone")
 	if was := object.GetName(); isSpecial(was) {
 		name += was[min(len(name), len(was)):]
 	}

@@ -14,55 +14,55 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-func conversion(env *suites.Env, p *prober) {
+func conversion(env *suites.Env, ch *chapter) {
 	Describe("conversion", func() {
-		env.It(requirement.WebhookConversionDocumentedExample, "sends the requests of the documents and compares the responses", p.fields.documentedExample)
+		env.It(requirement.WebhookConversionDocumentedExample, "sends the requests of the documents and compares the responses", ch.fields.documentedExample)
 
-		env.It(requirement.WebhookConversionExpected, "converts the objects of the author's files and compares the results with those in the files", p.fields.expected)
+		env.It(requirement.WebhookConversionExpected, "converts the objects of the author's files and compares the results with those in the files", ch.fields.expected)
 
-		env.It(requirement.WebhookConversionRoundTrip, "converts objects to every other version and back", p.fields.comesBack)
+		env.It(requirement.WebhookConversionRoundTrip, "converts objects to every other version and back", ch.fields.comesBack)
 
-		env.It(requirement.WebhookConversionAdditions, "looks for values that were not there before the way to another version and back", p.fields.additions)
+		env.It(requirement.WebhookConversionAdditions, "looks for values that were not there before the way to another version and back", ch.fields.additions)
 
-		env.It(requirement.WebhookConversionEqualFields, "compares the fields that two versions have in common, one by one", p.fields.equalFields)
+		env.It(requirement.WebhookConversionEqualFields, "compares the fields that two versions have in common, one by one", ch.fields.equalFields)
 
 		env.It(requirement.WebhookConversionPath, "converts objects to each version directly and by way of each other", func(ctx SpecContext) {
-			p.routes.needsThree(ctx, "needs three versions")
-			p.trials.hold(ctx, p.roundTrips.path())
-			p.trials.someCame(ctx)
+			ch.routes.needsThree(ctx, "needs three versions")
+			ch.trials.hold(ctx, ch.roundTrips.path())
+			ch.trials.someCame(ctx)
 		})
 
-		env.It(requirement.WebhookConversionIdentity, "asks for objects at their own version, also among others", p.batches.ownVersion)
+		env.It(requirement.WebhookConversionIdentity, "asks for objects at their own version, also among others", ch.batches.ownVersion)
 
-		env.It(requirement.WebhookConversionPure, "asks for the same again, and many times at once", p.repetition.pure, suites.Slow)
+		env.It(requirement.WebhookConversionPure, "asks for the same again, and many times at once", ch.repetition.pure, suites.Slow)
 
 		env.It(requirement.WebhookConversionGrowth, "converts objects there and back many times", func(ctx SpecContext) {
-			p.trials.hold(ctx, p.roundTrips.growth())
+			ch.trials.hold(ctx, ch.roundTrips.growth())
 		})
 
 		env.It(requirement.WebhookConversionEdits, "changes a field at the other version and converts back and forth", func(ctx SpecContext) {
-			p.definition.needsGenerated("which values a field may have")
-			p.standard.sound(ctx)
-			p.dependence.independently(ctx)
-			p.trials.hold(ctx, p.editing.edits())
+			ch.definition.needsGenerated("which values a field may have")
+			ch.standard.sound(ctx)
+			ch.dependence.independently(ctx)
+			ch.trials.hold(ctx, ch.editing.edits())
 		})
 
 		env.It(requirement.WebhookConversionSchema, "looks for types and fields that the schemas do not have in converted objects", func(ctx SpecContext) {
-			p.definition.needsSchemas("what a version allows")
-			p.trials.hold(ctx, p.fields.valid(corpus.WrongType, corpus.Unknown))
+			ch.definition.needsSchemas("what a version allows")
+			ch.trials.hold(ctx, ch.fields.valid(corpus.WrongType, corpus.Unknown))
 		})
 
 		env.It(requirement.WebhookConversionValidation, "validates converted objects by the schemas", func(ctx SpecContext) {
-			p.definition.needsSchemas("what a version allows")
-			p.trials.hold(ctx, p.fields.valid(corpus.Invalid, corpus.Rule))
+			ch.definition.needsSchemas("what a version allows")
+			ch.trials.hold(ctx, ch.fields.valid(corpus.Invalid, corpus.Rule))
 		})
 
-		env.It(requirement.WebhookConversionStrings, "puts all kinds of text into objects and looks for it afterwards", p.fields.strings)
-		env.It(requirement.WebhookConversionIntegers, "puts large integers into objects and looks for them after", p.fields.integers)
-		env.It(requirement.WebhookConversionZeroValues, "sets fields to false, 0 and the empty string and looks for them after", p.fields.zeroValues)
-		env.It(requirement.WebhookConversionNulls, "sets fields to null where the schemas allow it", p.fields.nulls)
-		env.It(requirement.WebhookConversionEarlierSchemas, "converts objects that earlier schemas allowed to every other version and back", p.past.earlierKept)
-		env.It(requirement.WebhookConversionHuge, "converts objects of up to a megabyte", p.fields.huge)
+		env.It(requirement.WebhookConversionStrings, "puts all kinds of text into objects and looks for it afterwards", ch.fields.strings)
+		env.It(requirement.WebhookConversionIntegers, "puts large integers into objects and looks for them after", ch.fields.integers)
+		env.It(requirement.WebhookConversionZeroValues, "sets fields to false, 0 and the empty string and looks for them after", ch.fields.zeroValues)
+		env.It(requirement.WebhookConversionNulls, "sets fields to null where the schemas allow it", ch.fields.nulls)
+		env.It(requirement.WebhookConversionEarlierSchemas, "converts objects that earlier schemas allowed to every other version and back", ch.past.earlierKept)
+		env.It(requirement.WebhookConversionHuge, "converts objects of up to a megabyte", ch.fields.huge)
 	})
 }
 

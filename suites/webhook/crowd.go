@@ -25,7 +25,7 @@ const (
 // not converted at all is up to webhook.batch.sizes.
 func (dp *dependence) crowded(ctx context.Context, pair corpus.Pair, number int) (dependency, bool) {
 	different, expected := dp.manyConverted(ctx, pair, number)
-	if len(different) < 2 || dp.connection.silent != nil {
+	if len(different) < 2 || dp.connection.isSilent() {
 		return dependency{}, false
 	}
 	objects := corpus.Multiply(different, number)

@@ -124,7 +124,7 @@ func namesakes(objects []*unstructured.Unstructured) []*unstructured.Unstructure
 // traces looks in objects for what the webhook keeps of others: each is asked for again after one that has labels, annotations and entries
 // of maps that no other has. What they were converted to before is given. Objects that the webhook met before show nothing new.
 func (dp *dependence) traces(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, singly []json.RawMessage) (dependency, bool) {
-	word := fmt.Sprintf("trace-%d", dp.talk.calls)
+	word := dp.talk.unheard("trace")
 	most := slices.MaxFunc(objects, func(a, b *unstructured.Unstructured) int { return len(corpus.Leaves(a)) - len(corpus.Leaves(b)) })
 	marked := dp.talk.answers(ctx, pair, []*unstructured.Unstructured{dp.definition.schemaOf(pair.From).Marked(most, word)})[0]
 	if marked.raw == nil {

@@ -97,7 +97,7 @@ func (ed *editing) edits() property {
 			switch {
 			case nth < editedObjects:
 				some = most
-			case noted && i >= ed.stock.mixed[pair.From]: // it is about one field, which those before may not have
+			case noted && ed.stock.isSingle(pair.From, i): // it is about one field, which those before may not have
 				some = editsPerSingle
 			}
 			if some > 0 {

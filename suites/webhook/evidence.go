@@ -103,11 +103,7 @@ func (x *examiner) example(ctx context.Context, what property, f found) (found, 
 // isLateStill asks once more for an object that was not converted in time, and reports whether it is not converted in time again. It may have
 // been another that the webhook was at; if that answers nothing any more, there is nothing to learn.
 func (x *examiner) isLateStill(ctx context.Context, f found) bool {
-	if x.connection.silent != nil || !isLate(&f.x) || len(x.standard.plain) == 0 {
-		return true
-	}
-	plain := x.connection.send(ctx, x.standard.plain[0].what, x.standard.plain[0].request, x.standard.plain[0].body)
-	if plain.judgement = plain.request.Judge(plain.response); plain.judgement.Rejected() != nil {
+	if x.connection.isSilent() || !isLate(&f.x) || !x.standard.convertsStill(ctx) {
 		return true
 	}
 	again := x.talk.ask(ctx, x.talk.spoken(ctx), corpus.Pair{From: f.subject.GroupVersionKind().Version, To: f.x.to}, x.talk.renamed(f.subject))
@@ -117,7 +113,7 @@ func (x *examiner) isLateStill(ctx context.Context, f found) bool {
 // confirmed divides places into those that show for an object without what else was found in it, and those that do not: what happens there
 // follows from something else. The first is an example that was confirmed before.
 func (x *examiner) confirmed(ctx context.Context, what property, places, all []found) (named, beside []found) {
-	calls, ends := x.talk.calls, x.env.Subject.Ends()
+	confirming := x.talk.atMost(mostConfirming)
 	named = places[:1:1]
 	for _, f := range places[1:] {
 		shows := f.again == nil && (f.effect.at == "" || what.reversed) // then it was confirmed when it was found, or is about another object
@@ -126,7 +122,7 @@ func (x *examiner) confirmed(ctx context.Context, what property, places, all []f
 				continue
 			}
 			witness++
-			if x.talk.calls-calls >= mostConfirming || x.env.Subject.Ends()-ends >= mostFatal || x.budget.spent() || ctx.Err() != nil {
+			if confirming.isReached() || x.budget.spent() || ctx.Err() != nil {
 				shows = true // as far as is known
 				break
 			}
@@ -212,7 +208,7 @@ func (x *examiner) smallest(ctx context.Context, what property, f found) found {
 // shrink looks for the smallest object like one given that still does something, within the time budget. What does it has to note it.
 func (x *examiner) shrink(ctx context.Context, version string, object *unstructured.Unstructured, does func(context.Context, *unstructured.Unstructured) bool) {
 	schema := x.definition.schemaOf(version)
-	if schema == nil || x.connection.silent != nil || x.talk.isLateHere() {
+	if schema == nil || x.connection.isSilent() || x.talk.isLateHere() {
 		return
 	}
 	within, cancel := x.budget.withinBudget(ctx)

@@ -32,36 +32,36 @@ type breakdowns struct {
 	fields     *fields
 }
 
-func failure(env *suites.Env, p *prober) {
+func failure(env *suites.Env, ch *chapter) {
 	Describe("failure", func() {
 		env.It(requirement.WebhookFailureAvoided, "looks for failures in the conversion of valid objects", func(ctx SpecContext) {
-			p.breakdowns.refusals(ctx)
-			if len(p.crossings.pairs(ctx)) > 0 {
-				p.responses.judge(ctx, requirement.WebhookFailureAvoided)
+			ch.breakdowns.refusals(ctx)
+			if len(ch.crossings.pairs(ctx)) > 0 {
+				ch.responses.judge(ctx, requirement.WebhookFailureAvoided)
 			}
 		})
 
 		env.It(requirement.WebhookFailureAnnotations, "puts something else into annotations that the webhook adds, and converts the objects back", func(ctx SpecContext) {
-			p.trials.hold(ctx, p.breakdowns.defaced())
-			if p.effort.came == 0 {
+			ch.trials.hold(ctx, ch.breakdowns.defaced())
+			if ch.effort.came == 0 {
 				env.Inapplicable("the webhook adds no annotations")
 			}
 		})
 
-		env.It(requirement.WebhookFailureEarlierSchemas, "converts objects that earlier schemas allowed", p.past.earlierConverted)
+		env.It(requirement.WebhookFailureEarlierSchemas, "converts objects that earlier schemas allowed", ch.past.earlierConverted)
 
 		provoked := func(id requirement.ID, text string) {
 			env.It(id, text, func(ctx SpecContext) {
-				x := p.breakdowns.provoke(ctx)
+				x := ch.breakdowns.provoke(ctx)
 				violations := x.judgement.Of(id)
 				switch {
 				case slices.ContainsFunc(violations, rejected):
-					p.responses.talks(ctx)
-					p.exhibits.fail(x, described(x, violations))
+					ch.responses.talks(ctx)
+					ch.exhibits.fail(x, described(x, violations))
 				case !x.judgement.Judged(id):
-					p.exhibits.skip(x)
+					ch.exhibits.skip(x)
 				case len(violations) > 0:
-					p.exhibits.violated(requirement.Tolerated, x, described(x, violations))
+					ch.exhibits.violated(requirement.Tolerated, x, described(x, violations))
 				}
 			})
 		}

@@ -31,7 +31,7 @@ func (ed *editing) homeEdits(ctx context.Context, version string) *homeEdits {
 // addHome adds edits of an object with notes that has come back to the first version of a pair.
 func (ed *editing) addHome(home *homeEdits, pair corpus.Pair, origin int, object *unstructured.Unstructured) {
 	tried := home.tried[0]
-	if origin >= ed.stock.mixed[pair.From] {
+	if ed.stock.isSingle(pair.From, origin) {
 		tried = home.tried[1]
 	}
 	home.removals = append(home.removals, ed.homeRemovals(pair, origin, object, tried)...)

@@ -50,7 +50,7 @@ type neighbours struct {
 // shows asks for a batch, and returns the dependency of an object in that, if it has one.
 func (n *neighbours) shows(ctx context.Context, objects []*unstructured.Unstructured, at int) (dependency, bool) {
 	d := n.of
-	if n.tried++; n.tried > mostAmong || ctx.Err() != nil || n.p.connection.silent != nil {
+	if n.tried++; n.tried > mostAmong || ctx.Err() != nil || n.p.connection.isSilent() {
 		return d, false
 	}
 	what := d.x.what

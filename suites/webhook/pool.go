@@ -56,21 +56,20 @@ func (s *stock) pool(ctx context.Context, version string) *pool {
 	if one.size <= 0 {
 		one.size = objectsPerVersion
 	}
-	before := s.talk.late
 	within, cancel := s.budget.withinBudget(ctx)
 	defer cancel()
-	s.talk.hasty = true
-	generated := s.env.Spending(suites.SpentGenerating)
-	adapted := one.generator.Learn(within, one.size, func(_ context.Context, objects []*unstructured.Unstructured) []string {
-		return s.causes(ctx, version, objects)
+	var adapted corpus.Adapted
+	late := s.talk.hastily(func() {
+		defer s.env.Spending(suites.SpentGenerating)()
+		adapted = one.generator.Learn(within, one.size, func(_ context.Context, objects []*unstructured.Unstructured) []string {
+			return s.causes(ctx, version, objects)
+		})
 	})
-	generated()
-	s.talk.hasty = false
 	rejections := adapted.Rejections
 	one.objects, one.dropped, one.cut = adapted.Objects, adapted.Dropped, adapted.Cut || within.Err() != nil
-	if s.talk.late != before { // nothing was asked after that, so there is nothing to learn but that
-		one.refusals = []refusal{{version: version, object: &unstructured.Unstructured{Object: s.exhibits.decode(s.talk.late.x.request.Objects[0])}, x: s.talk.late.x}}
-		rejections, s.talk.late = nil, before
+	if late != nil { // nothing was asked after that, so there is nothing to learn but that
+		one.refusals = []refusal{{version: version, object: &unstructured.Unstructured{Object: s.exhibits.decode(late.x.request.Objects[0])}, x: late.x}}
+		rejections = nil
 	}
 	for _, rejection := range rejections {
 		if x := s.refused(ctx, version, []*unstructured.Unstructured{rejection.Object})[0]; x != nil {

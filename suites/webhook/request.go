@@ -30,55 +30,55 @@ type requests struct {
 	fields     *fields
 }
 
-func request(env *suites.Env, p *prober) {
+func request(env *suites.Env, ch *chapter) {
 	Describe("request", func() {
 		env.It(requirement.WebhookRequestReviewVersions,
 			"asks in ConversionReview v1 and v1beta1", func(ctx SpecContext) {
-				v1, v1beta1 := p.requests.askBare(ctx, "v1"), p.requests.askBare(ctx, "v1beta1")
+				v1, v1beta1 := ch.requests.askBare(ctx, "v1"), ch.requests.askBare(ctx, "v1beta1")
 				switch {
 				case v1.judgement.Rejected() == nil || v1beta1.judgement.Rejected() == nil:
 				case v1.unknown() && v1beta1.unknown():
-					p.exhibits.fail(v1, fmt.Sprintf("expected conversion in ConversionReview v1 or v1beta1 to succeed, got HTTP status %d and %d",
+					ch.exhibits.fail(v1, fmt.Sprintf("expected conversion in ConversionReview v1 or v1beta1 to succeed, got HTTP status %d and %d",
 						v1.response.Status, v1beta1.response.Status))
 				default:
-					p.standard.expect(ctx, v1, "the samples")
+					ch.standard.expect(ctx, v1, "the samples")
 				}
 			})
 
 		env.It(requirement.WebhookRequestConversionReviewVersions,
-			"asks in each version of ConversionReview that the definition lists", p.requests.listedReviewVersions)
+			"asks in each version of ConversionReview that the definition lists", ch.requests.listedReviewVersions)
 
 		env.It(requirement.WebhookRequestUnknownReviewVersion,
-			"asks in a version of ConversionReview that does not exist", p.requests.unknownReviewVersion)
+			"asks in a version of ConversionReview that does not exist", ch.requests.unknownReviewVersion)
 
 		env.It(requirement.WebhookRequestMalformed,
-			"sends malformed requests", p.requests.malformed)
+			"sends malformed requests", ch.requests.malformed)
 
 		env.It(requirement.WebhookRequestSurvival,
-			"sends malformed requests, and then the samples", p.requests.survival)
+			"sends malformed requests, and then the samples", ch.requests.survival)
 
 		env.It(requirement.WebhookRequestResponseStub,
 			"asks with and without an empty response beside the request", func(ctx SpecContext) {
-				for _, x := range p.standard.exchanges(ctx) {
+				for _, x := range ch.standard.exchanges(ctx) {
 					if x.judgement.Rejected() == nil {
 						continue
 					}
-					if bare := p.requests.sendBare(ctx, x.what, x.request); bare.judgement.Rejected() == nil {
-						p.exhibits.fail(x, fmt.Sprintf("%s: expected the same answer with an empty response beside the request as without, got %s", x.what, x.judgement.Rejected()))
+					if bare := ch.requests.sendBare(ctx, x.what, x.request); bare.judgement.Rejected() == nil {
+						ch.exhibits.fail(x, fmt.Sprintf("%s: expected the same answer with an empty response beside the request as without, got %s", x.what, x.judgement.Rejected()))
 					}
-					p.exhibits.skip(x)
+					ch.exhibits.skip(x)
 				}
 			})
 
 		env.It(requirement.WebhookRequestWithoutResourceVersion,
 			"asks for objects without a resourceVersion", func(ctx SpecContext) {
-				p.requests.variant(ctx, "objects without a resourceVersion", func(object *unstructured.Unstructured) {
+				ch.requests.variant(ctx, "objects without a resourceVersion", func(object *unstructured.Unstructured) {
 					object.SetResourceVersion("")
 				})
 			})
 
 		env.It(requirement.WebhookRequestPartialObjects,
-			"asks for objects that lack most fields", p.requests.partialObjects)
+			"asks for objects that lack most fields", ch.requests.partialObjects)
 	})
 }
 

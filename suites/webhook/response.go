@@ -23,9 +23,9 @@ type responses struct {
 	journeys   *journeys
 }
 
-func response(env *suites.Env, p *prober) {
+func response(env *suites.Env, ch *chapter) {
 	judged := func(id requirement.ID, text string) {
-		env.It(id, text, func(ctx SpecContext) { p.responses.judge(ctx, id) })
+		env.It(id, text, func(ctx SpecContext) { ch.responses.judge(ctx, id) })
 	}
 
 	Describe("response", func() {

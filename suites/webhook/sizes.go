@@ -37,7 +37,7 @@ func (fd *fields) overflows(ctx context.Context) []found {
 			}
 			for _, path := range corpus.Leaves(objects[i]) {
 				place := schema.Place(path)
-				if schema.Room(path) <= probed || measured[place] || len(measured) == mostMeasured || over == mostOverflows || fd.budget.spent() || fd.connection.silent != nil {
+				if schema.Room(path) <= probed || measured[place] || len(measured) == mostMeasured || over == mostOverflows || fd.budget.spent() || fd.connection.isSilent() {
 					continue
 				}
 				measured[place] = true

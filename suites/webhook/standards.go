@@ -69,10 +69,21 @@ func (s *standards) exchanges(ctx context.Context) []exchange {
 		}
 		s.plain = plain // all or nothing: the spec may be stopped in between
 		if at := slices.IndexFunc(plain, func(x exchange) bool { return x.judgement.Rejected() == nil }); at >= 0 {
-			s.connection.proven = plain[at].body
+			s.connection.prove(plain[at].body)
 		}
 	}
 	return s.plain
+}
+
+// convertsStill reports whether the webhook converts the first of the samples when it is asked once more, if it was asked before.
+func (s *standards) convertsStill(ctx context.Context) bool {
+	if len(s.plain) == 0 {
+		return false
+	}
+	first := s.plain[0]
+	again := s.connection.send(ctx, first.what, first.request, first.body)
+	again.judgement = again.request.Judge(again.response)
+	return again.judgement.Rejected() == nil
 }
 
 // samples asks for the basic objects of a pair as they are.

@@ -64,7 +64,7 @@ func (s *stock) refusedSamples(ctx context.Context, version string) []refusal {
 	var refusals []refusal
 	for _, sample := range samples {
 		for _, pair := range s.routes.ways(ctx) {
-			if pair.From != version || s.connection.silent != nil || s.routes.isRefused(ctx, pair) {
+			if pair.From != version || s.connection.isSilent() || s.routes.isRefused(ctx, pair) {
 				continue
 			}
 			x := s.talk.ask(ctx, speaks, pair, sample)
@@ -173,10 +173,14 @@ func (s *stock) know(ctx context.Context, version string, objects []*unstructure
 		return
 	}
 	s.everything[version], s.mixed[version] = objects, mixed
-	for i, raw := range corpus.JSON(objects...) {
-		s.talk.written[objects[i]] = raw
-	}
+	s.talk.remember(objects)
 }
+
+// isSingle reports whether an object of each, by its index, is one with one field.
+func (s *stock) isSingle(version string, object int) bool { return object >= s.mixed[version] }
+
+// hasPool reports whether objects were generated for a version.
+func (s *stock) hasPool(version string) bool { return s.pools[version] != nil }
 
 // areKnown reports whether objects are those that all or each returns for a version.
 func (s *stock) areKnown(version string, objects []*unstructured.Unstructured) bool {

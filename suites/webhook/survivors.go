@@ -90,7 +90,7 @@ func (s *survivors) keptElsewhere(ctx context.Context, f found, asked *int) stri
 // from that without what is lost, or with another value there. It is empty if there is none, or nothing more may be asked.
 func (s *survivors) follows(ctx context.Context, f found, pair corpus.Pair, asked *int) string {
 	schema := s.definition.schemaOf(pair.From)
-	if f.effect.at == "" || schema == nil || *asked >= mostAbout || s.connection.silent != nil || s.talk.isLateHere() {
+	if f.effect.at == "" || schema == nil || *asked >= mostAbout || s.connection.isSilent() || s.talk.isLateHere() {
 		return ""
 	}
 	if _, has := corpus.Value(f.subject.Object, f.effect.at); !has {

@@ -24,20 +24,20 @@ type security struct {
 	standard   *standards
 }
 
-func transport(env *suites.Env, p *prober) {
+func transport(env *suites.Env, ch *chapter) {
 	Describe("transport", func() {
-		env.It(requirement.WebhookTransportCertificate, "verifies the certificate", p.security.certificate)
-		env.It(requirement.WebhookTransportCertificateLifetime, "looks at the time that the certificate has left", p.security.lifetime)
-		env.It(requirement.WebhookTransportTlsVersion, "agrees on a version of TLS", p.security.tlsVersion)
+		env.It(requirement.WebhookTransportCertificate, "verifies the certificate", ch.security.certificate)
+		env.It(requirement.WebhookTransportCertificateLifetime, "looks at the time that the certificate has left", ch.security.lifetime)
+		env.It(requirement.WebhookTransportTlsVersion, "agrees on a version of TLS", ch.security.tlsVersion)
 		env.It(requirement.WebhookTransportHttp1, "converts over HTTP/1.1", func(ctx SpecContext) {
-			p.security.converts(ctx, false)
+			ch.security.converts(ctx, false)
 		})
 		env.It(requirement.WebhookTransportHttp2, "converts over HTTP/2", func(ctx SpecContext) {
-			h, err := p.env.Subject.Client.Handshake(ctx, wire.HandshakeOptions{ALPN: []string{"h2", "http/1.1"}})
+			h, err := env.Subject.Client.Handshake(ctx, wire.HandshakeOptions{ALPN: []string{"h2", "http/1.1"}})
 			if err != nil || h.ALPN != "h2" {
 				env.Inapplicable("the webhook does not agree to HTTP/2")
 			}
-			p.security.converts(ctx, true)
+			ch.security.converts(ctx, true)
 		})
 	})
 }

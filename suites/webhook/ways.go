@@ -119,7 +119,7 @@ func (r *routes) refusedWay(ctx context.Context, pair corpus.Pair) (found, bool)
 	words := ""
 	outcomes := r.talk.answers(ctx, pair, objects)
 	for i, o := range outcomes {
-		if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() || r.connection.silent != nil {
+		if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() || r.connection.isSilent() {
 			return found{}, false
 		}
 		said := strings.ReplaceAll(o.x.judgement.Rejected().Actual, objects[i].GetName(), "")
