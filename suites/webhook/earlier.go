@@ -182,7 +182,7 @@ func (p *past) earlierKept(ctx SpecContext) {
 				findings = append(findings, f)
 			}
 		}
-		forth := p.losses.forthOnly(pair, of, true)
+		forth := p.losses.forthOnly(pair, of, probing)
 		for i, t := range p.journeys.travel(ctx, pair, of) {
 			switch {
 			case t.there.object == nil:

@@ -101,7 +101,11 @@ func (ed *editing) edits() property {
 				some = editsPerSingle
 			}
 			if some > 0 {
-				changes = append(changes, ed.changes(pair.To, i, converted, others, some, tried, noted && items(converted) < items(objects[i]))...)
+				at := showsAll
+				if noted && items(converted) < items(objects[i]) {
+					at = hidesItems
+				}
+				changes = append(changes, ed.changes(pair.To, i, converted, others, some, tried, at)...)
 			}
 			if some > 0 && noted { // what is set can only be dropped because of notes
 				settings = append(settings, ed.settings(pair.To, i, converted, others, some, tried)...)
@@ -302,15 +306,23 @@ func items(object *unstructured.Unstructured) int {
 	return len(seen)
 }
 
+// view says whether a version shows all items of an object.
+type view int
+
+const (
+	showsAll view = iota
+	hidesItems
+)
+
 // changes returns edits of an object that give one leaf the value that some other object has there, or else one like its own. Each place is
 // changed once, a boolean from either value, and once more if there are items that the version does not show.
-func (ed *editing) changes(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, most int, tried map[string]int, hides bool) []edit {
+func (ed *editing) changes(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, most int, tried map[string]int, at view) []edit {
 	var edits []edit
 	schema := ed.definition.schemaOf(version)
 	problems := schema.Problems(object.Object)
 	for _, path := range corpus.Leaves(object) {
 		place := "changed " + fieldpath.Generalize(path)
-		if hides {
+		if at == hidesItems {
 			place += " beside others"
 		}
 		if value, _ := corpus.Value(object.Object, path); value == true || value == false {

@@ -38,10 +38,10 @@ func (fs *failures) all(ctx context.Context) []found {
 	}
 	var all []found
 	seen := map[string]bool{}
-	add := func(r refusal, every bool) {
+	add := func(r refusal, by intent) {
 		if r.failed() {
 			seen[r.words()] = true
-			all = append(all, fs.refusedObject(r, every))
+			all = append(all, fs.refusedObject(r, by))
 		}
 	}
 	if !fs.definition.generates() {
@@ -55,11 +55,14 @@ func (fs *failures) all(ctx context.Context) []found {
 			continue
 		}
 		for _, r := range fs.stock.refusedSamples(ctx, version) {
-			add(r, true)
+			add(r, notMeant)
 		}
-		one := fs.stock.pool(ctx, version)
+		one, by := fs.stock.pool(ctx, version), maybeMeant
+		if len(one.objects) == 0 {
+			by = notMeant
+		}
 		for _, r := range one.refusals {
-			add(r, len(one.objects) == 0)
+			add(r, by)
 		}
 	}
 	for _, pair := range fs.crossings.pairs(ctx) {
@@ -74,7 +77,7 @@ func (fs *failures) all(ctx context.Context) []found {
 						return fs.stock.causes(ctx, pair.From, objects)
 					})
 				}
-				add(r, false)
+				add(r, maybeMeant)
 			}
 		}
 	}
@@ -84,9 +87,16 @@ func (fs *failures) all(ctx context.Context) []found {
 	return all
 }
 
-// refusedObject is that an object was not converted, and all of its version neither if every is set. If a smaller object is not either, it names
-// the fields of that.
-func (fs *failures) refusedObject(r refusal, every bool) found {
+// intent says whether an author may mean to refuse an object.
+type intent int
+
+const (
+	maybeMeant intent = iota // others of the version are converted, so that one of its values may be refused
+	notMeant                 // none of the version is converted, or it is a sample, which is there to be converted
+)
+
+// refusedObject is that an object was not converted. If a smaller object is not either, it names the fields of that.
+func (fs *failures) refusedObject(r refusal, by intent) found {
 	pair := corpus.Pair{From: r.version, To: r.x.to}
 	given := fs.definition.schemaOf(r.version).Given(r.object)
 	path := cmp.Or(r.needs, strings.Join(given, ", "))
@@ -100,14 +110,14 @@ func (fs *failures) refusedObject(r refusal, every bool) found {
 	}
 	message := fmt.Sprintf("conversion failed for an object that the schema allows, %s: %s", about, r.x.judgement.Rejected())
 	part := none
-	if !crashed(&r.x) && !every && (r.settled || len(corpus.Leaves(r.object)) > 0) {
+	if !crashed(&r.x) && by == maybeMeant && (r.settled || len(corpus.Leaves(r.object)) > 0) {
 		part = requirement.PartRefusedValue
 	}
 	one := found{finding: finding{0, pair.String(), path, message, part, r.x, effect{sort: refused}}, pair: pair, subject: r.object, when: when}
 	if r.needs == "" && len(given) > 1 {
 		one.effect.where = fieldpath.Around(given...)
 	}
-	one.again = fs.refusedAgain(r, path, func(r refusal) found { return fs.refusedObject(r, every) })
+	one.again = fs.refusedAgain(r, path, func(r refusal) found { return fs.refusedObject(r, by) })
 	return one
 }
 

@@ -35,7 +35,7 @@ func (ed *editing) addHome(home *homeEdits, pair corpus.Pair, origin int, object
 		tried = home.tried[1]
 	}
 	home.removals = append(home.removals, ed.homeRemovals(pair, origin, object, tried)...)
-	home.changes = append(home.changes, ed.changes(pair.From, origin, object, home.others(), editsPerObject, tried, false)...)
+	home.changes = append(home.changes, ed.changes(pair.From, origin, object, home.others(), editsPerObject, tried, showsAll)...)
 }
 
 // atHome returns what edits at home do not outlast: values that come back, and changes that are undone on the way to the second version of a pair

@@ -40,7 +40,11 @@ func (k *keeping) keptOf(objects func(ctx context.Context, version string) []*un
 			k.coverage.cover(ctx, pair, objects, trips)
 		}
 		var findings []finding
-		forth := k.losses.forthOnly(pair, objects, usual == nil)
+		by := hinted
+		if usual == nil {
+			by = probing
+		}
+		forth := k.losses.forthOnly(pair, objects, by)
 		breaks := sync.OnceValue(func() bool { return k.failures.breaksDown(ctx, reverse(pair)) })
 		for i, t := range trips {
 			switch {

@@ -100,10 +100,19 @@ const (
 	mostProbed = 200
 )
 
+// search says where losses are looked for if nothing hints at them.
+type search int
+
+const (
+	hinted  search = iota // nowhere
+	probing               // in each place that has a value
+)
+
 // forthOnly returns a function that returns what is lost on the way from an unserved version, which API servers do not convert to. What is
 // missing after the way back, if the webhook has one, is lost on the way there only if the object converts to the same with what
-// came back in its place, or with another value. Without a way back, each place is given another value, unless only hints count.
-func (ls *losses) forthOnly(pair corpus.Pair, objects []*unstructured.Unstructured, probes bool) func(ctx context.Context, i int, t trip) []corpus.Loss {
+// came back in its place, or with another value. Without a way back nothing hints at a loss: then each place is given another value if that is
+// the search.
+func (ls *losses) forthOnly(pair corpus.Pair, objects []*unstructured.Unstructured, by search) func(ctx context.Context, i int, t trip) []corpus.Loss {
 	lost, denied := map[string]int{}, map[string]int{}
 	isLost := func(ctx context.Context, i int, t trip, l corpus.Loss) bool {
 		place := fieldpath.Generalize(l.Path)
@@ -123,7 +132,7 @@ func (ls *losses) forthOnly(pair corpus.Pair, objects []*unstructured.Unstructur
 		switch {
 		case t.back.object != nil:
 			suspects = ls.lost(pair, objects[i].Object, t.back.object)
-		case probes:
+		case by == probing:
 			for _, path := range corpus.Leaves(objects[i]) {
 				if value, found := corpus.Value(objects[i].Object, path); found && ls.definition.schemaOf(pair.From).Notices(path, value) && !ls.declared(pair, path) && len(suspects) < mostProbed {
 					suspects = append(suspects, corpus.Loss{Path: path, Before: value})

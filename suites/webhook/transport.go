@@ -30,14 +30,14 @@ func transport(env *suites.Env, ch *chapter) {
 		env.It(requirement.WebhookTransportCertificateLifetime, "looks at the time that the certificate has left", ch.security.lifetime)
 		env.It(requirement.WebhookTransportTlsVersion, "agrees on a version of TLS", ch.security.tlsVersion)
 		env.It(requirement.WebhookTransportHttp1, "converts over HTTP/1.1", func(ctx SpecContext) {
-			ch.security.converts(ctx, false)
+			ch.security.converts(ctx, http1)
 		})
 		env.It(requirement.WebhookTransportHttp2, "converts over HTTP/2", func(ctx SpecContext) {
 			h, err := env.Subject.Client.Handshake(ctx, wire.HandshakeOptions{ALPN: []string{"h2", "http/1.1"}})
 			if err != nil || h.ALPN != "h2" {
 				env.Inapplicable("the webhook does not agree to HTTP/2")
 			}
-			ch.security.converts(ctx, true)
+			ch.security.converts(ctx, http2)
 		})
 	})
 }
@@ -75,11 +75,19 @@ func (s *security) tlsVersion(ctx SpecContext) {
 	}
 }
 
+// protocol is a version of HTTP.
+type protocol string
+
+const (
+	http1 protocol = "HTTP/1.1"
+	http2 protocol = "HTTP/2"
+)
+
 // converts asks for the samples over one version of HTTP.
-func (s *security) converts(ctx SpecContext, http2 bool) {
+func (s *security) converts(ctx SpecContext, over protocol) {
 	GinkgoHelper()
 	s.standard.sound(ctx)
-	client, err := s.env.Subject.Client.With(func(e *wire.Endpoint) { e.HTTP2 = http2 })
+	client, err := s.env.Subject.Client.With(func(e *wire.Endpoint) { e.HTTP2 = over == http2 })
 	s.env.Require(err, "connecting")
 	defer client.Close()
 	pair := s.routes.ways(ctx)[0]
@@ -90,6 +98,6 @@ func (s *security) converts(ctx SpecContext, http2 bool) {
 	s.connection.reach(ctx, &x, func(ctx context.Context) contract.Response { return client.Send(ctx, body) })
 	x.judgement = request.Judge(x.response)
 	if v := x.judgement.Rejected(); v != nil {
-		s.exhibits.fail(x, fmt.Sprintf("%s over %s: conversion of the samples failed: %s", x.what, map[bool]string{false: "HTTP/1.1", true: "HTTP/2"}[http2], v))
+		s.exhibits.fail(x, fmt.Sprintf("%s over %s: conversion of the samples failed: %s", x.what, over, v))
 	}
 }

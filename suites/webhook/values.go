@@ -235,12 +235,12 @@ func (fd *fields) additions(ctx SpecContext) {
 	fd.standard.sound(ctx)
 	fd.dependence.independently(ctx)
 	fd.effort.came = 0
-	what := fd.added(fd.stock.each, true)
+	what := fd.added(fd.stock.each, wholeObjects)
 	all, _ := fd.trials.against(ctx, what)
 	if len(all) == 0 || !fd.findings.fails(all) && !fd.budget.spent() {
-		partial := fd.added(fd.stock.owned, false)
-		if more, _ := fd.trials.against(ctx, partial); len(all) == 0 || fd.findings.fails(more) {
-			what, all = partial, more
+		parts := fd.added(fd.stock.owned, partsOfObjects)
+		if more, _ := fd.trials.against(ctx, parts); len(all) == 0 || fd.findings.fails(more) {
+			what, all = parts, more
 		}
 	}
 	fd.env.Tried(fd.effort.came)
@@ -277,10 +277,18 @@ func fewZeros(all []found) []found {
 	return kept
 }
 
+// extent says how much of objects is sent.
+type extent int
+
+const (
+	wholeObjects   extent = iota // as clients create them
+	partsOfObjects               // some fields, as a manager of server-side apply owns them
+)
+
 // added is the property of objects to have nothing after the way there and back that they did not have before, but for
 // empty maps and lists, annotations, where webhooks keep what a version has no field for, and defaults, which API servers set too. What API
 // servers would have set otherwise is a part of its own, for which partial objects are the smaller example.
-func (fd *fields) added(objects func(ctx context.Context, version string) []*unstructured.Unstructured, whole bool) property {
+func (fd *fields) added(objects func(ctx context.Context, version string) []*unstructured.Unstructured, are extent) property {
 	return property{mutual: true, objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		schema := fd.definition.schemaOf(pair.From)
 		var findings []finding
@@ -291,7 +299,7 @@ func (fd *fields) added(objects func(ctx context.Context, version string) []*uns
 			before, defaulted := objects[i].Object, objects[i].DeepCopy().Object
 			schema.Prepare(defaulted)
 			surplus := schema.Losses(t.back.object, defaulted)
-			if whole {
+			if are == wholeObjects {
 				before = defaulted
 			}
 			if slices.ContainsFunc(fd.losses.lost(pair, objects[i].Object, t.back.object), func(l corpus.Loss) bool { return !l.Empty }) {
@@ -307,7 +315,7 @@ func (fd *fields) added(objects func(ctx context.Context, version string) []*uns
 						part = requirement.PartOtherDefault
 					}
 					message := addition.String()
-					if !whole {
+					if are == partsOfObjects {
 						message += " (in a part of an object, as server-side apply has them converted)"
 					}
 					findings = append(findings, finding{i, there(pair), schema.Place(l.Path), message, part, t.back.x, effect{sort: added, dull: l.Empty}})
