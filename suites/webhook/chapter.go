@@ -33,6 +33,8 @@ type chapter struct {
 	recall     *recall
 	findings   *findings
 	examiner   *examiner
+	causes     *causes
+	gathering  *gathering
 	trials     *trials
 	keeping    *keeping
 
@@ -91,13 +93,19 @@ func assemble(env *suites.Env, tick time.Duration) *chapter {
 	ch.recall = &recall{definition: ch.definition, talk: ch.talk, stock: ch.stock, crossings: ch.crossings}
 	ch.findings = &findings{env: env, definition: ch.definition}
 	ch.examiner = &examiner{
+		env: env, definition: ch.definition, budget: ch.budget, connection: ch.connection, talk: ch.talk, findings: ch.findings,
+	}
+	ch.causes = &causes{
 		env: env, definition: ch.definition, budget: ch.budget, connection: ch.connection, talk: ch.talk, routes: ch.routes,
-		stock: ch.stock, standard: ch.standard, journeys: ch.journeys, survivors: ch.survivors, failures: ch.failures,
-		dependence: ch.dependence, recall: ch.recall, findings: ch.findings,
+		stock: ch.stock, journeys: ch.journeys, survivors: ch.survivors, failures: ch.failures, examiner: ch.examiner,
+	}
+	ch.gathering = &gathering{
+		connection: ch.connection, talk: ch.talk, standard: ch.standard, dependence: ch.dependence, recall: ch.recall,
+		examiner: ch.examiner, causes: ch.causes,
 	}
 	ch.trials = &trials{
 		env: env, definition: ch.definition, budget: ch.budget, exhibits: ch.exhibits, crossings: ch.crossings, standard: ch.standard,
-		effort: ch.effort, survivors: ch.survivors, findings: ch.findings, examiner: ch.examiner,
+		effort: ch.effort, survivors: ch.survivors, findings: ch.findings, gathering: ch.gathering,
 	}
 	ch.keeping = &keeping{
 		definition: ch.definition, stock: ch.stock, crossings: ch.crossings, coverage: ch.coverage, journeys: ch.journeys,

@@ -11,6 +11,7 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
 	"github.com/crdconform/crdconform/internal/kube"
+	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // mostAsked is how many requests an inquiry may take.
@@ -19,17 +20,32 @@ const mostAsked = 400
 // fewSharing is how many fields have one cause if they take the same in another one.
 const fewSharing = 3
 
+// causes looks for what the places that a spec found have in common.
+type causes struct {
+	env        *suites.Env
+	definition *definition
+	budget     *budget
+	connection *connection
+	talk       *conversation
+	routes     *routes
+	stock      *stock
+	journeys   *journeys
+	survivors  *survivors
+	failures   *failures
+	examiner   *examiner
+}
+
 // inquiry looks for what the places that a spec found have in common, so that one defect is one cause. It asks for objects within bounds.
 type inquiry struct {
-	p      *examiner
+	c      *causes
 	what   property
 	asking bound
 }
 
 // explain notes of places that show by themselves which circumstances these take, as far as it is not known.
-func (x *examiner) explain(ctx context.Context, what property, places []found) {
+func (c *causes) explain(ctx context.Context, what property, places []found) {
 	afterEdits(places)
-	q := &inquiry{p: x, what: what, asking: x.talk.atMost(mostAsked)}
+	q := &inquiry{c: c, what: what, asking: c.talk.atMost(mostAsked)}
 	q.breakdowns(ctx, places)
 	q.several(ctx, places)
 	q.beside(ctx, places)
@@ -52,7 +68,7 @@ func afterEdits(places []found) {
 
 // mayAsk reports whether more may be asked for.
 func (q *inquiry) mayAsk(ctx context.Context) bool {
-	return !q.asking.isReached() && !q.p.connection.isSilent() && !q.p.talk.isLateHere() && !q.p.budget.spent() && ctx.Err() == nil
+	return !q.asking.isReached() && !q.c.connection.isSilent() && !q.c.talk.isLateHere() && !q.c.budget.spent() && ctx.Err() == nil
 }
 
 // isOpen reports whether a finding is about a part of the object that it was found in, and nothing explains it.
@@ -72,13 +88,13 @@ func (f found) isUnmeant() bool {
 // takes reports whether a finding is gone for an object without something, and still there for its own, which tells that from one that comes and
 // goes.
 func (q *inquiry) takes(ctx context.Context, f found, without *unstructured.Unstructured) bool {
-	if !q.mayAsk(ctx) || len(q.p.definition.schemaOf(f.pair.From).Problems(without.Object)) > 0 {
+	if !q.mayAsk(ctx) || len(q.c.definition.schemaOf(f.pair.From).Problems(without.Object)) > 0 {
 		return false
 	}
-	if _, shows := q.p.alone(ctx, q.what, f, without); shows || !q.mayAsk(ctx) {
+	if _, shows := q.c.examiner.alone(ctx, q.what, f, without); shows || !q.mayAsk(ctx) {
 		return false
 	}
-	_, still := q.p.alone(ctx, q.what, f, f.subject)
+	_, still := q.c.examiner.alone(ctx, q.what, f, f.subject)
 	return still
 }
 
@@ -91,17 +107,17 @@ func (q *inquiry) breakdowns(ctx context.Context, places []found) {
 		}
 		from, others := f.subject.GroupVersionKind().Version, places[:i:i]
 		if f.again == nil {
-			others = append(others, q.p.failures.all(ctx)...)
+			others = append(others, q.c.failures.all(ctx)...)
 		}
 		for _, known := range others {
 			if known.effect.sort != refused || !crashed(&known.x) || known.pair.To != f.x.to || known.pair.From == from || known.pair == f.pair {
 				continue
 			}
-			o := q.p.talk.convert(ctx, corpus.Pair{From: from, To: known.pair.From}, []*unstructured.Unstructured{f.subject})[0]
+			o := q.c.talk.convert(ctx, corpus.Pair{From: from, To: known.pair.From}, []*unstructured.Unstructured{f.subject})[0]
 			if o.object == nil || !q.mayAsk(ctx) {
 				continue
 			}
-			again := q.p.talk.answers(ctx, known.pair, []*unstructured.Unstructured{corpus.Restored(f.subject, o.object)})[0]
+			again := q.c.talk.answers(ctx, known.pair, []*unstructured.Unstructured{corpus.Restored(f.subject, o.object)})[0]
 			if again.raw == nil && crashed(&again.x) {
 				places[i].when, places[i].effect.where = known.when, known.effect.where
 				if known.when == "" && known.effect.where == "" {
@@ -128,7 +144,7 @@ func (q *inquiry) moves(ctx context.Context, places []found) {
 
 // into returns the place in which an object that comes back has what a field had, whatever that is; empty if there is none.
 func (q *inquiry) into(ctx context.Context, f found) string {
-	schema := q.p.definition.schemaOf(f.pair.From)
+	schema := q.c.definition.schemaOf(f.pair.From)
 	value, _ := corpus.Value(f.subject.Object, f.effect.at)
 	if !isScalar(value) {
 		return ""
@@ -140,7 +156,7 @@ func (q *inquiry) into(ctx context.Context, f found) string {
 		}
 	}
 	var trials []trial
-	for i, t := range q.p.journeys.roundTrip(ctx, f.pair, variants) {
+	for i, t := range q.c.journeys.roundTrip(ctx, f.pair, variants) {
 		if t.back.object == nil {
 			return ""
 		}
@@ -164,7 +180,7 @@ func (q *inquiry) several(ctx context.Context, places []found) {
 		if !q.isOpen(f) {
 			continue
 		}
-		schema := q.p.definition.schemaOf(f.pair.From)
+		schema := q.c.definition.schemaOf(f.pair.From)
 		for _, around := range itemsAround(schema, f.effect.at) {
 			if less := loneItem(f.subject, around); less != nil && q.takes(ctx, f, less) {
 				places[i].when = fmt.Sprintf("where %s has several items", schema.Pattern(fieldpath.Join(around[:len(around)-1])))
@@ -218,7 +234,7 @@ func (q *inquiry) beside(ctx context.Context, places []found) {
 		return
 	}
 	first := places[0]
-	version := q.p.definition.schemaOf(first.pair.From)
+	version := q.c.definition.schemaOf(first.pair.From)
 	for _, at := range corpus.Leaves(first.subject) {
 		value, _ := corpus.Value(first.subject.Object, at)
 		when := fmt.Sprintf("where %s is %s", version.Pattern(at), inShort(value))
@@ -272,7 +288,7 @@ func (q *inquiry) lacking(ctx context.Context, f found) string {
 	if f.effect.lacks != "" && !f.effect.kept {
 		return ""
 	}
-	return q.p.stock.pool(ctx, f.pair.From).generator.Needed(ctx, f.subject, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
+	return q.c.stock.pool(ctx, f.pair.From).generator.Needed(ctx, f.subject, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
 		shows := make([]string, len(objects))
 		for i, object := range objects {
 			if !q.takes(ctx, f, object) {
@@ -291,7 +307,7 @@ func (q *inquiry) with(ctx context.Context, object *unstructured.Unstructured, a
 	if _, has := corpus.Value(object.Object, at); has {
 		return nil
 	}
-	for _, donor := range q.p.stock.each(ctx, object.GroupVersionKind().Version) {
+	for _, donor := range q.c.stock.each(ctx, object.GroupVersionKind().Version) {
 		if value, has := corpus.Value(donor.Object, at); has {
 			return corpus.With(object, at, value)
 		}
@@ -301,7 +317,7 @@ func (q *inquiry) with(ctx context.Context, object *unstructured.Unstructured, a
 
 // homes finds out which fields of the stored version show what is lost or changed at others, where the field has another name.
 func (q *inquiry) homes(ctx context.Context, places []found) {
-	d := q.p.env.Subject.Corpus.Definition
+	d := q.c.env.Subject.Corpus.Definition
 	if d == nil {
 		return
 	}
@@ -311,10 +327,10 @@ func (q *inquiry) homes(ctx context.Context, places []found) {
 		switch {
 		case !q.isOpen(f) || !f.isUnmeant() || !q.mayAsk(ctx):
 		case f.pair.From == stored:
-			places[i].home = q.p.definition.schemaOf(stored).Pattern(f.path)
-		case q.p.routes.isOpen(ctx, way):
-			if at := q.p.survivors.shown(ctx, way, f.subject, f.effect.at); len(at) > 0 {
-				places[i].home = q.p.definition.schemaOf(stored).Pattern(fieldpath.Around(at...))
+			places[i].home = q.c.definition.schemaOf(stored).Pattern(f.path)
+		case q.c.routes.isOpen(ctx, way):
+			if at := q.c.survivors.shown(ctx, way, f.subject, f.effect.at); len(at) > 0 {
+				places[i].home = q.c.definition.schemaOf(stored).Pattern(fieldpath.Around(at...))
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func (dp *dependence) dependent(ctx context.Context) bool {
 	return slices.ContainsFunc(dp.all(ctx), func(d dependency) bool { return len(d.unsteady) == 0 })
 }
 
-// all returns the first such object of each pair of versions. It is found out once for all specs.
+// all returns the first dependency of each pair of versions. They are found out once for all specs.
 func (dp *dependence) all(ctx context.Context) []dependency {
 	if dp.known != nil {
 		return *dp.known

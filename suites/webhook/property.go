@@ -115,7 +115,7 @@ type trials struct {
 	effort     *effort
 	survivors  *survivors
 	findings   *findings
-	examiner   *examiner
+	gathering  *gathering
 }
 
 // hold fails the spec unless the property holds for every object at every pair of versions, with the smallest object that shows
@@ -180,7 +180,7 @@ func (ts *trials) report(ctx context.Context, what property, all []found) {
 	if len(all) == 0 {
 		return
 	}
-	shown := ts.examiner.evidence(ctx, what, all)
+	shown := ts.gathering.evidence(ctx, what, all)
 	first := shown.named[0]
 	if len(shown.named) > mostTold || len(shown.beside) > 0 {
 		ts.env.Attach("places.txt", []byte(shown.places()))
