@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 
 	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
@@ -137,7 +138,7 @@ func (c *connection) end(ctx context.Context) error {
 		if silent == nil && (alive == nil || c.proven != nil) {
 			return nil
 		}
-		wait(ctx, 50*time.Millisecond)
+		_ = pause.For(ctx, 50*time.Millisecond) // whether the spec was stopped shows in what is asked next
 	}
 	return silent
 }

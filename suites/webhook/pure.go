@@ -13,6 +13,7 @@ import (
 
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/suites"
 )
 
@@ -79,7 +80,7 @@ func (r *repetition) pure(ctx SpecContext) {
 	for _, a := range slices.Concat(forth, back) {
 		compare(a, r.talk.answers(ctx, a.pair, a.objects), "at once")
 	}
-	wait(ctx, r.tick-time.Since(r.journeys.travelled))
+	_ = pause.For(ctx, r.tick-time.Since(r.journeys.travelled)) // whether the spec was stopped shows in what is asked next
 	for _, a := range slices.Concat(forth, back) {
 		compare(a, r.talk.answers(ctx, a.pair, a.objects), "a while later")
 	}
@@ -133,16 +134,6 @@ func (r *repetition) unlike(pair corpus.Pair, first, then []outcome, way string)
 		}
 	}
 	return findings
-}
-
-// wait waits, unless the spec is stopped.
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 // atOnce asks for objects that were asked for before many times at the same time, for each in turn.
