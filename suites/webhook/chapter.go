@@ -39,16 +39,20 @@ type chapter struct {
 	keeping    *keeping
 
 	// the specs
-	roundTrips *roundTrips
-	batches    *batches
-	editing    *editing
-	fields     *fields
-	repetition *repetition
-	past       *past
-	requests   *requests
-	breakdowns *breakdowns
-	responses  *responses
-	security   *security
+	roundTrips   *roundTrips
+	batches      *batches
+	editing      *editing
+	styles       *styles
+	sizes        *sizes
+	results      *results
+	comparison   *comparison
+	expectations *expectations
+	repetition   *repetition
+	past         *past
+	requests     *requests
+	breakdowns   *breakdowns
+	responses    *responses
+	security     *security
 }
 
 // assemble makes the parts for one run. The same is asked for again after a tick.
@@ -108,7 +112,7 @@ func assemble(env *suites.Env, tick time.Duration) *chapter {
 		effort: ch.effort, survivors: ch.survivors, findings: ch.findings, gathering: ch.gathering,
 	}
 	ch.keeping = &keeping{
-		definition: ch.definition, stock: ch.stock, crossings: ch.crossings, coverage: ch.coverage, journeys: ch.journeys,
+		definition: ch.definition, talk: ch.talk, stock: ch.stock, crossings: ch.crossings, coverage: ch.coverage, journeys: ch.journeys,
 		losses: ch.losses, effort: ch.effort, survivors: ch.survivors, failures: ch.failures,
 	}
 	ch.roundTrips = &roundTrips{
@@ -124,10 +128,26 @@ func assemble(env *suites.Env, tick time.Duration) *chapter {
 		env: env, definition: ch.definition, budget: ch.budget, talk: ch.talk, stock: ch.stock, journeys: ch.journeys, losses: ch.losses,
 		effort: ch.effort, survivors: ch.survivors, keeping: ch.keeping,
 	}
-	ch.fields = &fields{
-		env: env, definition: ch.definition, budget: ch.budget, exhibits: ch.exhibits, connection: ch.connection, talk: ch.talk,
-		stock: ch.stock, crossings: ch.crossings, standard: ch.standard, coverage: ch.coverage, journeys: ch.journeys, losses: ch.losses,
-		effort: ch.effort, dependence: ch.dependence, findings: ch.findings, trials: ch.trials, keeping: ch.keeping,
+	ch.styles = &styles{
+		env: env, definition: ch.definition, exhibits: ch.exhibits, talk: ch.talk, stock: ch.stock, crossings: ch.crossings,
+		standard: ch.standard, journeys: ch.journeys, losses: ch.losses, effort: ch.effort, trials: ch.trials, keeping: ch.keeping,
+	}
+	ch.sizes = &sizes{
+		env: env, definition: ch.definition, budget: ch.budget, connection: ch.connection, talk: ch.talk, stock: ch.stock,
+		crossings: ch.crossings, standard: ch.standard, journeys: ch.journeys, effort: ch.effort, findings: ch.findings,
+		trials: ch.trials, keeping: ch.keeping,
+	}
+	ch.results = &results{
+		env: env, definition: ch.definition, budget: ch.budget, stock: ch.stock, crossings: ch.crossings, standard: ch.standard,
+		journeys: ch.journeys, losses: ch.losses, effort: ch.effort, dependence: ch.dependence, findings: ch.findings,
+		trials: ch.trials, keeping: ch.keeping,
+	}
+	ch.comparison = &comparison{
+		env: env, definition: ch.definition, stock: ch.stock, standard: ch.standard, journeys: ch.journeys, losses: ch.losses,
+		effort: ch.effort, dependence: ch.dependence, trials: ch.trials,
+	}
+	ch.expectations = &expectations{
+		env: env, definition: ch.definition, exhibits: ch.exhibits, connection: ch.connection, talk: ch.talk, standard: ch.standard,
 	}
 	ch.repetition = &repetition{
 		env: env, definition: ch.definition, exhibits: ch.exhibits, connection: ch.connection, talk: ch.talk, stock: ch.stock,
@@ -139,11 +159,11 @@ func assemble(env *suites.Env, tick time.Duration) *chapter {
 	}
 	ch.requests = &requests{
 		env: env, definition: ch.definition, exhibits: ch.exhibits, connection: ch.connection, talk: ch.talk, routes: ch.routes,
-		stock: ch.stock, crossings: ch.crossings, standard: ch.standard, failures: ch.failures, trials: ch.trials, fields: ch.fields,
+		stock: ch.stock, crossings: ch.crossings, standard: ch.standard, failures: ch.failures, trials: ch.trials, keeping: ch.keeping,
 	}
 	ch.breakdowns = &breakdowns{
 		env: env, definition: ch.definition, talk: ch.talk, routes: ch.routes, stock: ch.stock, crossings: ch.crossings,
-		standard: ch.standard, journeys: ch.journeys, effort: ch.effort, failures: ch.failures, trials: ch.trials, fields: ch.fields,
+		standard: ch.standard, journeys: ch.journeys, effort: ch.effort, failures: ch.failures, trials: ch.trials, keeping: ch.keeping,
 	}
 	ch.responses = &responses{
 		env: env, definition: ch.definition, exhibits: ch.exhibits, connection: ch.connection, talk: ch.talk, stock: ch.stock,

@@ -13,8 +13,22 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
+
+// comparison has the spec that compares the fields that two versions have in common.
+type comparison struct {
+	env        *suites.Env
+	definition *definition
+	stock      *stock
+	standard   *standards
+	journeys   *journeys
+	losses     *losses
+	effort     *effort
+	dependence *dependence
+	trials     *trials
+}
 
 const (
 	// mostSuspects is how many objects are tried for a field whose value is not the same after a conversion.
@@ -25,18 +39,18 @@ const (
 )
 
 // equalFields compares the fields that two versions have in common. What does not survive the way there and back is left to other specs.
-func (fd *fields) equalFields(ctx SpecContext) {
-	fd.definition.needsGenerated("which fields two versions have in common")
-	fd.standard.sound(ctx)
-	fd.dependence.independently(ctx)
-	e := &equality{p: fd, known: map[corpus.Pair]*common{}}
-	fd.trials.hold(ctx, property{mutual: true, objects: fd.stock.each, check: e.check})
-	fd.trials.someCame(ctx)
+func (cp *comparison) equalFields(ctx SpecContext) {
+	cp.definition.needsGenerated("which fields two versions have in common")
+	cp.standard.sound(ctx)
+	cp.dependence.independently(ctx)
+	e := &equality{p: cp, known: map[corpus.Pair]*common{}}
+	cp.trials.hold(ctx, property{mutual: true, objects: cp.stock.each, check: e.check})
+	cp.trials.someCame(ctx)
 }
 
 // equality is the law that a field which two versions have has the same value at both.
 type equality struct {
-	p     *fields
+	p     *comparison
 	known map[corpus.Pair]*common // of all objects of a version
 }
 

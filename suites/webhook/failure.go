@@ -29,7 +29,7 @@ type breakdowns struct {
 	effort     *effort
 	failures   *failures
 	trials     *trials
-	fields     *fields
+	keeping    *keeping
 }
 
 func failure(env *suites.Env, ch *chapter) {
@@ -184,7 +184,7 @@ func (b *breakdowns) provoke(ctx SpecContext) exchange {
 
 // convertedOrClosed is the property of objects to be converted, which says of those at a version of which none is why.
 func (b *breakdowns) convertedOrClosed() property {
-	what := b.fields.converted(nil)
+	what := b.keeping.converted(nil)
 	check := what.check
 	what.check = func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		findings := check(ctx, pair, objects)

@@ -20,12 +20,12 @@ import (
 func ranges() [][2]int64 { return [][2]int64{{1<<53 + 1, 2}, {math.MaxInt64, -4096}} }
 
 // integers asks by the schemas where they are known, and else by changing the samples.
-func (fd *fields) integers(ctx SpecContext) {
-	if fd.env.Subject.Corpus.Definition == nil || fd.env.Subject.Objects < 0 {
-		fd.integersOfSamples(ctx)
+func (st *styles) integers(ctx SpecContext) {
+	if st.env.Subject.Corpus.Definition == nil || st.env.Subject.Objects < 0 {
+		st.integersOfSamples(ctx)
 		return
 	}
-	fd.holdStyle(ctx, corpus.Integers, "integers", func(l corpus.Loss) bool {
+	st.holdStyle(ctx, corpus.Integers, "integers", func(l corpus.Loss) bool {
 		n, isInteger := l.Before.(int64)
 		_, isNumber := l.Before.(float64)
 		// 0 is another requirement's, whatever takes its place.
@@ -36,31 +36,31 @@ func (fd *fields) integers(ctx SpecContext) {
 // usualNumber is how large an integer is at most whose loss has other reasons than its size.
 const usualNumber = 10_000
 
-func (fd *fields) integersOfSamples(ctx SpecContext) {
-	fd.standard.sound(ctx)
-	c := fd.env.Subject.Corpus
+func (st *styles) integersOfSamples(ctx SpecContext) {
+	st.standard.sound(ctx)
+	c := st.env.Subject.Corpus
 	kept := false
 	for _, values := range ranges() {
-		for _, pair := range fd.crossings.pairs(ctx) {
+		for _, pair := range st.crossings.pairs(ctx) {
 			objects := c.Objects(pair.From)
 			sent := make([][]int64, len(objects))
 			for i, object := range objects {
 				sent[i] = enlarge(object, values[0], values[1])
 			}
-			x := fd.talk.ask(ctx, fd.standard.reviewVersion(ctx), pair, objects...)
+			x := st.talk.ask(ctx, st.standard.reviewVersion(ctx), pair, objects...)
 			if x.response.TimedOut {
-				fd.exhibits.fail(x, fmt.Sprintf("%s: expected objects with integers such as %d to be converted or reported as failed, got %s", x.what, values[0], x.judgement.Rejected()))
+				st.exhibits.fail(x, fmt.Sprintf("%s: expected objects with integers such as %d to be converted or reported as failed, got %s", x.what, values[0], x.judgement.Rejected()))
 			}
 			// Fields may well be too small for these, so a refusal is none of this spec's business.
 			for i, raw := range x.judgement.Objects {
-				for _, number := range fd.numbers(raw) {
+				for _, number := range st.numbers(raw) {
 					before, same := origin(number, sent[i])
 					if before != 0 && !same {
-						fd.exhibits.fail(x, fmt.Sprintf("%s: object %d: expected %d, got it as %s", x.what, i, before, number))
+						st.exhibits.fail(x, fmt.Sprintf("%s: object %d: expected %d, got it as %s", x.what, i, before, number))
 					}
 					if same {
 						kept = true
-						fd.env.Tried(1)
+						st.env.Tried(1)
 					}
 				}
 			}
@@ -107,11 +107,11 @@ func enlarge(object *unstructured.Unstructured, first, distance int64) []int64 {
 }
 
 // numbers returns the numbers outside of an object's metadata, as they are spelled.
-func (fd *fields) numbers(object json.RawMessage) []json.Number {
+func (st *styles) numbers(object json.RawMessage) []json.Number {
 	var fields map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(object))
 	decoder.UseNumber()
-	fd.env.Require(decoder.Decode(&fields), "decoding an object")
+	st.env.Require(decoder.Decode(&fields), "decoding an object")
 	delete(fields, "metadata")
 	var found []json.Number
 	var visit func(v any)

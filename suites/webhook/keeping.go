@@ -13,6 +13,7 @@ import (
 // keeping is about what objects keep on the way to another version and back.
 type keeping struct {
 	definition *definition
+	talk       *conversation
 	stock      *stock
 	crossings  *crossings
 	coverage   *coverage
@@ -119,4 +120,25 @@ func (k *keeping) specially(ctx context.Context, style corpus.Style, blames func
 		return findings
 	}
 	return what
+}
+
+// converted is the property of objects to be converted at all. Where the webhook breaks down over objects without anything special about
+// them, it is not held against others.
+func (k *keeping) converted(objects func(ctx context.Context, version string) []*unstructured.Unstructured) property {
+	met := map[corpus.Pair]bool{} // objects are made smaller later on
+	return property{objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+		var findings []finding
+		outcomes := k.talk.answers(ctx, pair, objects)
+		if !met[pair] {
+			met[pair] = true
+			k.coverage.meet(ctx, pair, objects, outcomes)
+		}
+		for i, o := range outcomes {
+			k.effort.came++
+			if o.raw == nil && (!crashed(&o.x) || k.crossings.isClosed(ctx, pair.From) || !k.usual(ctx)[finding{trip: there(pair)}.place()]) {
+				findings = append(findings, finding{i, pair.String(), "", fmt.Sprintf("conversion failed: %s", o.x.judgement.Rejected()), none, o.x, effect{sort: refused}})
+			}
+		}
+		return findings
+	}}
 }

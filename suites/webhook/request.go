@@ -27,7 +27,7 @@ type requests struct {
 	standard   *standards
 	failures   *failures
 	trials     *trials
-	fields     *fields
+	keeping    *keeping
 }
 
 func request(env *suites.Env, ch *chapter) {
@@ -99,7 +99,7 @@ func (r *requests) partialObjects(ctx SpecContext) {
 			}
 		}
 	})
-	what := r.fields.converted(r.stock.owned)
+	what := r.keeping.converted(r.stock.owned)
 	what.mutual = true
 	r.trials.hold(ctx, what)
 }

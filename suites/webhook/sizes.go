@@ -9,8 +9,26 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
+
+// sizes has the specs about large objects.
+type sizes struct {
+	env        *suites.Env
+	definition *definition
+	budget     *budget
+	connection *connection
+	talk       *conversation
+	stock      *stock
+	crossings  *crossings
+	standard   *standards
+	journeys   *journeys
+	effort     *effort
+	findings   *findings
+	trials     *trials
+	keeping    *keeping
+}
 
 const (
 	// mostAnnotations is how many bytes the keys and values of all annotations of an object may have. API servers refuse what a conversion
@@ -26,23 +44,23 @@ const (
 
 // overflows returns the fields that a conversion keeps in annotations and that may be too long for these. How much each text adds to the
 // annotations is measured, and the length at which they are too large is computed from that and tried.
-func (fd *fields) overflows(ctx context.Context) []found {
+func (sz *sizes) overflows(ctx context.Context) []found {
 	var all []found
-	for _, pair := range fd.crossings.pairs(ctx) {
-		schema, measured, over := fd.definition.schemaOf(pair.From), map[string]bool{}, 0
-		objects := fd.stock.each(ctx, pair.From)
-		for i, o := range fd.journeys.forth(ctx, pair, objects) {
+	for _, pair := range sz.crossings.pairs(ctx) {
+		schema, measured, over := sz.definition.schemaOf(pair.From), map[string]bool{}, 0
+		objects := sz.stock.each(ctx, pair.From)
+		for i, o := range sz.journeys.forth(ctx, pair, objects) {
 			if o.object == nil || annotated(o.object) <= annotated(objects[i].Object) {
 				continue
 			}
 			for _, path := range corpus.Leaves(objects[i]) {
 				place := schema.Place(path)
-				if schema.Room(path) <= probed || measured[place] || len(measured) == mostMeasured || over == mostOverflows || fd.budget.spent() || fd.connection.isSilent() {
+				if schema.Room(path) <= probed || measured[place] || len(measured) == mostMeasured || over == mostOverflows || sz.budget.spent() || sz.connection.isSilent() {
 					continue
 				}
 				measured[place] = true
-				if f, is := fd.overflow(ctx, pair, objects[i], path, annotated(o.object)); is {
-					all, over = append(all, fd.findings.newFound(f.finding, pair, f.subject)), over+1
+				if f, is := sz.overflow(ctx, pair, objects[i], path, annotated(o.object)); is {
+					all, over = append(all, sz.findings.newFound(f.finding, pair, f.subject)), over+1
 				}
 			}
 		}
@@ -61,13 +79,13 @@ func annotated(object map[string]any) int {
 
 // overflow reports whether an object with a long text at a path is not converted because of what goes into annotations, of which there
 // are so many bytes now.
-func (fd *fields) overflow(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string, now int) (sized, bool) {
-	schema := fd.definition.schemaOf(pair.From)
+func (sz *sizes) overflow(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string, now int) (sized, bool) {
+	schema := sz.definition.schemaOf(pair.From)
 	probe := corpus.With(object, path, unpacked(probed))
 	if len(schema.Problems(probe.Object)) > 0 {
 		return sized{}, false
 	}
-	o := fd.talk.convert(ctx, pair, []*unstructured.Unstructured{probe})[0]
+	o := sz.talk.convert(ctx, pair, []*unstructured.Unstructured{probe})[0]
 	before, _ := corpus.Value(object.Object, path)
 	grown := probed - len(fmt.Sprint(before))
 	if o.object == nil || annotated(o.object)-now < grown/4 {
@@ -80,7 +98,7 @@ func (fd *fields) overflow(ctx context.Context, pair corpus.Pair, object *unstru
 		return sized{}, false
 	}
 	large := corpus.With(object, path, unpacked(length))
-	x := fd.talk.answers(ctx, pair, []*unstructured.Unstructured{large})[0]
+	x := sz.talk.answers(ctx, pair, []*unstructured.Unstructured{large})[0]
 	if x.raw != nil || len(schema.Problems(large.Object)) > 0 {
 		return sized{}, false
 	}
@@ -108,10 +126,10 @@ func unpacked(length int) string {
 }
 
 // huge is about being converted at all, too. One that says that it can't is put up with: few objects are so big.
-func (fd *fields) huge(ctx SpecContext) {
-	fd.definition.needsGenerated("how objects can be made big")
-	what := fd.converted(func(ctx context.Context, version string) []*unstructured.Unstructured {
-		return fd.stock.styled(ctx, version, corpus.Huge, 1)
+func (sz *sizes) huge(ctx SpecContext) {
+	sz.definition.needsGenerated("how objects can be made big")
+	what := sz.keeping.converted(func(ctx context.Context, version string) []*unstructured.Unstructured {
+		return sz.stock.styled(ctx, version, corpus.Huge, 1)
 	})
 	what.large = true
 	check := what.check
@@ -127,34 +145,34 @@ func (fd *fields) huge(ctx SpecContext) {
 				f.part = requirement.PartCrash
 			}
 			on := way{pair, cause(&f.x)}
-			if size(objects[f.object]) >= small && (sizes[on] || fd.forItsSize(ctx, pair, objects[f.object], &f.x)) {
+			if size(objects[f.object]) >= small && (sizes[on] || sz.forItsSize(ctx, pair, objects[f.object], &f.x)) {
 				sizes[on] = true
 				findings = append(findings, f)
 			}
 		}
 		return findings
 	}
-	fd.standard.sound(ctx)
-	fd.effort.came = 0
-	all, tried := fd.trials.against(ctx, what)
-	all = append(all, fd.overflows(ctx)...)
-	fd.env.Tried(fd.effort.came)
-	fd.trials.report(ctx, what, all)
-	fd.tried(tried, "so much")
+	sz.standard.sound(ctx)
+	sz.effort.came = 0
+	all, tried := sz.trials.against(ctx, what)
+	all = append(all, sz.overflows(ctx)...)
+	sz.env.Tried(sz.effort.came)
+	sz.trials.report(ctx, what, all)
+	sz.definition.needsFields(tried, "so much")
 }
 
 // small is below how many bytes the size of an object is not why it is not converted.
 const small = 64 << 10
 
 // forItsSize reports whether a big object is not converted because it is big: one like it with short texts and lists is.
-func (fd *fields) forItsSize(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, x *exchange) bool {
+func (sz *sizes) forItsSize(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, x *exchange) bool {
 	if isLate(x) {
 		return true // a small one was converted in time, or there would be nothing to ask
 	}
-	lessened := fd.definition.schemaOf(pair.From).Lessened(object)
+	lessened := sz.definition.schemaOf(pair.From).Lessened(object)
 	if lessened == nil || size(lessened) >= small {
 		return true
 	}
-	o := fd.talk.answers(ctx, pair, []*unstructured.Unstructured{lessened})[0]
+	o := sz.talk.answers(ctx, pair, []*unstructured.Unstructured{lessened})[0]
 	return o.raw != nil || cause(&o.x) != cause(x)
 }
