@@ -5,6 +5,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
@@ -52,4 +53,21 @@ func Until(ctx context.Context, interval time.Duration, ask func(context.Context
 		return context.Cause(ctx)
 	}
 	return err
+}
+
+// Answers returns an error unless an API server answers a URL, such as that of its readiness, with OK.
+func Answers(ctx context.Context, client *http.Client, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return errors.New(response.Status)
+	}
+	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -24,6 +23,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/cluster/storage"
 	"github.com/crdconform/crdconform/internal/files"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 const (
@@ -145,30 +145,21 @@ func (c *Cluster) ready(ctx context.Context) error {
 		return err
 	}
 	defer client.CloseIdleConnections()
-	poll := time.NewTicker(5 * time.Millisecond)
-	defer poll.Stop()
-	for {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Config().Host+"/readyz", nil)
-		if err != nil {
-			return err
-		}
-		response, err := client.Do(request)
-		if err == nil {
-			response.Body.Close()
-			if response.StatusCode == http.StatusOK {
-				return nil
-			}
-			err = fmt.Errorf("/readyz returned %s", response.Status)
-		}
+	var last error
+	err = kube.Until(ctx, 5*time.Millisecond, func(ctx context.Context) (bool, error) {
 		select {
-		case <-ctx.Done():
-			return fmt.Errorf("not ready: %w (%w)", err, context.Cause(ctx))
 		case failed := <-c.server.done:
 			c.server.done <- failed
-			return fmt.Errorf("it ended while starting: %w", failed)
-		case <-poll.C:
+			return false, fmt.Errorf("it ended while starting: %w", failed)
+		default:
 		}
+		last = kube.Answers(ctx, client, c.Config().Host+"/readyz")
+		return last == nil, nil
+	})
+	if err != nil && last != nil && ctx.Err() != nil {
+		return fmt.Errorf("not ready: /readyz: %w (%w)", last, err)
 	}
+	return err
 }
 
 // down takes the API server down, gently or not, and etcd. The caller holds the lock.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 	upstream "sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/crdconform/crdconform/internal/cluster/pki"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 const (
@@ -241,37 +241,15 @@ func (c *Cluster) ready(ctx context.Context) error {
 		return err
 	}
 	defer client.CloseIdleConnections()
-	again := time.NewTicker(pause)
-	defer again.Stop()
 	for _, path := range []string{"/readyz", "/api/v1/namespaces/default", "/api/v1/namespaces/kube-system"} {
-		for {
-			err := answers(ctx, client, c.admin.Host+path)
-			if err == nil {
-				break
-			}
-			select {
-			case <-again.C:
-			case <-ctx.Done():
-				return fmt.Errorf("kube-apiserver is not ready: %s: %w (%w)", path, err, context.Cause(ctx))
-			}
+		var last error
+		err := kube.Until(ctx, pause, func(ctx context.Context) (bool, error) {
+			last = kube.Answers(ctx, client, c.admin.Host+path)
+			return last == nil, nil
+		})
+		if err != nil {
+			return fmt.Errorf("kube-apiserver is not ready: %s: %w (%w)", path, last, err)
 		}
-	}
-	return nil
-}
-
-// answers returns an error unless a URL is answered with OK.
-func answers(ctx context.Context, client *http.Client, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return errors.New(response.Status)
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // poll is how often a cluster is asked whether it is ready.
@@ -33,22 +35,18 @@ func Ready(ctx context.Context, config *rest.Config, timeout time.Duration) erro
 func ready(ctx context.Context, client kubernetes.Interface, timeout time.Duration) error {
 	limit, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	again := time.NewTicker(poll)
-	defer again.Stop()
-	for {
-		missing := missing(limit, client)
-		if missing == "" {
-			return nil
-		}
-		select {
-		case <-again.C:
-		case <-limit.Done():
-			if ctx.Err() != nil {
-				return fmt.Errorf("interrupted: %w", context.Cause(ctx))
-			}
-			return fmt.Errorf("the cluster is not ready after %s: %s", timeout, missing)
-		}
+	lacks := ""
+	err := kube.Until(limit, poll, func(ctx context.Context) (bool, error) {
+		lacks = missing(ctx, client)
+		return lacks == "", nil
+	})
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("interrupted: %w", context.Cause(ctx))
 	}
+	return fmt.Errorf("the cluster is not ready after %s: %s", timeout, lacks)
 }
 
 // missing says what a cluster lacks to be ready, or nothing.
