@@ -14,6 +14,7 @@ import (
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 
 	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
@@ -94,7 +95,7 @@ func (r *run) attack() Summary {
 	rest := make([]byte, 32<<20)
 	defer runtime.KeepAlive(rest)
 	r.began = r.beginning()
-	wait(r.ctx, time.Until(r.began))
+	_ = pause.For(r.ctx, time.Until(r.began))
 	r.self = watchSelf()
 	results := vegeta.NewAttacker(options...).Attack(vegeta.NewStaticTargeter(r.targets()...), r, 0, r.workload.Name)
 	var judges sync.WaitGroup
@@ -250,16 +251,6 @@ func (r *run) slot() (time.Time, bool) {
 	case <-r.ctx.Done():
 	}
 	return time.Time{}, false
-}
-
-// wait waits for a while, or until the context ends.
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 // Rate is the mean rate of requests a second.

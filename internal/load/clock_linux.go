@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/crdconform/crdconform/internal/pause"
 )
 
 // clock wakes the pacer. The timers of Go's runtime wait for whole milliseconds on Linux, which is more than a fast webhook
@@ -24,7 +26,7 @@ func newClock() *clock {
 // wait waits for a while, or until the context ends.
 func (c *clock) wait(ctx context.Context, d time.Duration) {
 	if c.file == nil || c.arm(d) != nil {
-		wait(ctx, d)
+		_ = pause.For(ctx, d)
 		return
 	}
 	stop := context.AfterFunc(ctx, func() { _ = c.file.SetReadDeadline(time.Unix(0, 1)) })

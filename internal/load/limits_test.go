@@ -20,6 +20,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/load/profiles"
+	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
@@ -431,7 +432,7 @@ func TestConnectionsOfBefore(t *testing.T) {
 		for before := most.Load(); now > before && !most.CompareAndSwap(before, now); before = most.Load() {
 			continue
 		}
-		wait(r.Context(), 200*time.Millisecond)
+		_ = pause.For(r.Context(), 200*time.Millisecond)
 		webhook.Handler().ServeHTTP(w, r)
 	}))
 	client, err := good.With(func(e *wire.Endpoint) { e.HTTP2 = true })

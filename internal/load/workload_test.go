@@ -24,6 +24,7 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/histogram"
 	"github.com/crdconform/crdconform/internal/load/profiles"
+	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -211,7 +212,7 @@ func TestClients(t *testing.T) {
 		case <-all:
 		case <-r.Context().Done():
 		}
-		wait(r.Context(), each)
+		_ = pause.For(r.Context(), each)
 		now.Add(-1)
 		webhook.Handler().ServeHTTP(w, r)
 	}))

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/crdconform/crdconform/internal/pause"
 )
 
 // retryPause is how long to wait before a request is sent again. API servers ask for whole seconds, which they need far
@@ -36,12 +38,8 @@ func (e *Env) do(ctx context.Context, method, path string, body []byte, header h
 		if err != nil || answer.Status != http.StatusTooManyRequests || answer.Header.Get("Retry-After") == "" {
 			return answer, err
 		}
-		again := time.NewTimer(retryPause)
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			again.Stop()
-			return answer, context.Cause(ctx)
+		if err := pause.For(ctx, retryPause); err != nil {
+			return answer, err
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
@@ -278,7 +279,7 @@ func (c *comparing) confirm(ctx context.Context) {
 			continue
 		}
 		if c.A == nil {
-			wait(ctx, time.Until(d.answered.Add(tick)))
+			_ = pause.For(ctx, time.Until(d.answered.Add(tick)))
 		}
 		q := &c.questions[d.question]
 		again := c.again(ctx, q)
@@ -288,16 +289,6 @@ func (c *comparing) confirm(ctx context.Context) {
 		}
 		f := finding{key: k, object: d.object}
 		c.chance[k] = f.among(c.findings(q, d.live, again.only(d.object)))
-	}
-}
-
-// wait waits for a while, or until the context ends.
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 

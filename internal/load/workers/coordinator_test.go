@@ -125,10 +125,10 @@ func measures(index int, seconds ...[]int64) script {
 			return errors.New("exit status 3")
 		}
 		say(message{Ack: &ack{o.Number, time.Now()}})
-		pause(time.Until(o.Start))
+		lapse(time.Until(o.Start))
 		all, r := of(seconds...)
 		for _, s := range all {
-			pause(time.Second)
+			lapse(time.Second)
 			say(message{Second: s})
 			say(message{Second: s}) // as when what it wrote is read again
 		}
@@ -139,8 +139,8 @@ func measures(index int, seconds ...[]int64) script {
 	}
 }
 
-// pause waits, in a time of the test's own.
-func pause(d time.Duration) { <-time.After(d) }
+// lapse waits, in a time of the test's own.
+func lapse(d time.Duration) { <-time.After(d) }
 
 // stage runs scripts.
 func stage(ctx context.Context, t *testing.T, s *scripts, watch load.Watch) (load.Summary, error) {
@@ -158,10 +158,10 @@ func TestProgress(t *testing.T) {
 			say(message{Hello: &hello{protocol, 1}})
 			o := <-orders
 			say(message{Ack: &ack{o.Number, time.Now()}})
-			pause(time.Until(o.Start) + 1500*time.Millisecond)
+			lapse(time.Until(o.Start) + 1500*time.Millisecond)
 			all, _ := of([]int64{9000, 9000, 9000})
 			say(message{Second: all[0]})
-			pause(10 * time.Second)
+			lapse(10 * time.Second)
 			return errors.New("exit status 137")
 		}
 		began := time.Now()
@@ -410,9 +410,9 @@ func TestClocksThatDiffer(t *testing.T) {
 				say(message{Hello: &hello{protocol, 1}})
 				o := <-orders
 				a := ack{o.Number, time.Now().Add(off)}
-				pause(4 * time.Second) // until it is heard
+				lapse(4 * time.Second) // until it is heard
 				say(message{Ack: &a})
-				pause(time.Until(o.Start) + time.Second)
+				lapse(time.Until(o.Start) + time.Second)
 				all, r := of([]int64{2000})
 				say(message{Second: all[0]})
 				say(message{Result: r})
@@ -468,14 +468,14 @@ func TestLease(t *testing.T) {
 			defer stop(nil)
 			go Input{orders: orders}.obey(ctx, stop)
 			for range 3 {
-				pause(lease - time.Second)
+				lapse(lease - time.Second)
 				orders <- order{}
 			}
-			pause(lease - time.Second)
+			lapse(lease - time.Second)
 			if ctx.Err() != nil {
 				t.Errorf("it stopped too early: %v", context.Cause(ctx))
 			}
-			pause(2 * time.Second)
+			lapse(2 * time.Second)
 			if !errors.Is(context.Cause(ctx), errForsaken) {
 				t.Errorf("it stopped by %v", context.Cause(ctx))
 			}
@@ -500,7 +500,7 @@ func TestStartIsCommon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		late := func(ctx context.Context, orders <-chan order, say func(message)) error {
-			pause(time.Minute) // its image is pulled
+			lapse(time.Minute) // its image is pulled
 			return measures(1, []int64{2000})(ctx, orders, say)
 		}
 		ready := time.Now().Add(time.Minute)

@@ -19,6 +19,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crdconform/crdconform/internal/pause"
 )
 
 const (
@@ -106,16 +108,7 @@ func (c *workerPods) follow(ctx context.Context, index int, line func([]byte)) (
 }
 
 // wait waits until it is time to look again. It returns false when the context ends.
-func (c *workerPods) wait(ctx context.Context) bool {
-	timer := time.NewTimer(c.polling)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+func (c *workerPods) wait(ctx context.Context) bool { return pause.For(ctx, c.polling) == nil }
 
 // glance is a list of all pods of the Job.
 type glance struct {

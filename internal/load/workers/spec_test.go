@@ -208,7 +208,7 @@ func TestStart(t *testing.T) {
 				orders := make(chan order)
 				start := time.Now().Add(time.Second + test.offset)
 				go func() {
-					pause(time.Second)
+					lapse(time.Second)
 					switch test.order {
 					case "start":
 						orders <- order{Start: start, Lead: 5 * time.Second}

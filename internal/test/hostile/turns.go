@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/crdconform/crdconform/internal/pause"
 )
 
 // turns are good to some requests. The first request that a server gets meets what is wrong with it.
@@ -205,10 +207,5 @@ func (c *call) hang() {
 
 // pause waits.
 func (c *call) pause(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-c.request.Context().Done():
-	}
+	_ = pause.For(c.request.Context(), d)
 }

@@ -15,6 +15,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 
+	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/test/subjects/program"
 )
 
@@ -131,16 +132,7 @@ func (f *frail) hold(ctx context.Context) {
 }
 
 // wait waits, and reports whether it was not for nothing.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+func wait(ctx context.Context, d time.Duration) bool { return pause.For(ctx, d) == nil }
 
 // certificate returns what a client is shown.
 func (f *frail) certificate(ctx context.Context, folder string) (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
