@@ -12,6 +12,7 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/spectest"
 	"github.com/crdconform/crdconform/suites/conversion"
 	"github.com/crdconform/crdconform/suites/lifecycle"
 	"github.com/crdconform/crdconform/suites/storage"
@@ -34,7 +35,7 @@ func runUntilKilled(kubeconfig string) error {
 			return err
 		}
 		areas := []suites.Area{versions.Area, conversion.Area, storage.Area, lifecycle.Area}
-		if _, err := suites.Run(ctx, env, areas, quiet{}); err != nil {
+		if _, err := suites.Run(ctx, env, areas, spectest.Quiet{}); err != nil {
 			return err
 		}
 		if err := env.Close(ctx); err != nil {

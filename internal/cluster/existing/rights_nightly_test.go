@@ -28,6 +28,7 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/chapters"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/spectest"
 	"github.com/crdconform/crdconform/internal/test/manifest"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites/control"
@@ -123,7 +124,7 @@ func TestControlWithTheRightsOfTheManifest(t *testing.T) {
 		})
 		c := connected(t, Options{Kubeconfig: path, Run: test.name, WebhookHost: test.host})
 		env := environmentOf(t, suites.Options{Cluster: c, Seed: 1, Domain: c.Domain(), Run: test.name, Effect: patience})
-		outcome, err := suites.Run(t.Context(), env, []suites.Area{control.Area}, quiet{})
+		outcome, err := suites.Run(t.Context(), env, []suites.Area{control.Area}, spectest.Quiet{})
 		if err := errors.Join(err, env.Close(context.WithoutCancel(t.Context()))); err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +210,7 @@ func (w *watched) runSuites(t *testing.T, areas ...suites.Area) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outcome, err := suites.Run(t.Context(), env, areas, quiet{})
+	outcome, err := suites.Run(t.Context(), env, areas, spectest.Quiet{})
 	if err := errors.Join(err, env.Close(context.WithoutCancel(t.Context()))); err != nil {
 		t.Fatal(err)
 	}

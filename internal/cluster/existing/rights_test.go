@@ -19,6 +19,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/chapters"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/spectest"
 	"github.com/crdconform/crdconform/internal/test/manifest"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites/control"
@@ -298,15 +299,6 @@ func environmentOf(t *testing.T, options suites.Options) *suites.Env {
 	return env
 }
 
-// quiet is a Progress that discards everything.
-type quiet struct{}
-
-func (quiet) Started(int) {}
-
-func (quiet) SpecStarted(requirement.ID, string) {}
-
-func (quiet) SpecDone(suites.Result) {}
-
 // TestReadOnlyRun reads as a user who may only read, in a cluster with definitions of others, and has nothing changed.
 func TestReadOnlyRun(t *testing.T) {
 	if testing.Short() {
@@ -321,7 +313,7 @@ func TestReadOnlyRun(t *testing.T) {
 	})
 	c := &watched{Cluster: connected(t, Options{Kubeconfig: path, Run: "reads", ReadOnly: true}), used: map[string]bool{}}
 	env := environmentOf(t, suites.Options{Cluster: c, Seed: 1, Domain: c.Domain(), Run: "reads", Readings: reading.Checks(), Effect: patience})
-	outcome, err := suites.Run(t.Context(), env, append(chapters.Servers(), control.Area), quiet{})
+	outcome, err := suites.Run(t.Context(), env, append(chapters.Servers(), control.Area), spectest.Quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/cluster/existing"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/spectest"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites/conversion"
 	"github.com/crdconform/crdconform/suites/lifecycle"
@@ -62,7 +63,7 @@ func conforms(t *testing.T, c *existing.Cluster, areas ...suites.Area) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outcome, err := suites.Run(t.Context(), env, areas, quiet{})
+	outcome, err := suites.Run(t.Context(), env, areas, spectest.Quiet{})
 	if err := errors.Join(err, env.Close(context.WithoutCancel(t.Context()))); err != nil {
 		t.Fatal(err)
 	}
@@ -79,12 +80,3 @@ func conforms(t *testing.T, c *existing.Cluster, areas ...suites.Area) int {
 	}
 	return passed
 }
-
-// quiet is a Progress that discards everything.
-type quiet struct{}
-
-func (quiet) Started(int) {}
-
-func (quiet) SpecStarted(requirement.ID, string) {}
-
-func (quiet) SpecDone(suites.Result) {}
