@@ -318,6 +318,11 @@ type trend struct {
 	Out   []bool // slower than the noise
 }
 
+// measured is in how many nights it was measured.
+func (t *trend) measured() int {
+	return len(slices.DeleteFunc(slices.Clone(t.Times), func(v float64) bool { return v == 0 }))
+}
+
 // trends returns the times of each stage.
 func (n *Nights) trends() []trend {
 	at := map[string]int{}
@@ -329,7 +334,7 @@ func (n *Nights) trends() []trend {
 		seen := map[string]bool{}
 		for _, s := range night.Load.Stages {
 			for _, statistic := range []string{"p50", "p99"} {
-				name := s.Name + ", " + statistic
+				name := cmp.Or(s.Name, night.Load.Profile, "load") + ", " + statistic
 				if seen[name] || s.Requests == 0 {
 					continue
 				}

@@ -47,20 +47,21 @@ type trendChart struct {
 func (n *Nights) HTML(w io.Writer) error {
 	last := n.Runs[len(n.Runs)-1]
 	troubles := n.Troubles()
+	headline, class := n.verdict()
 	data := struct {
-		About, Headline, Class, First, Last string
-		Count, Shown, Unshown               int
-		LeftOut                             []string
-		Verdicts                            template.HTML
-		Trends                              []trendChart
-		Troubles                            []troubleRow
-		Rows                                []nightRow
+		About, Headline, Class, First, Last, Count, Unit string
+		Shown, Unshown                                   int
+		LeftOut                                          []string
+		Verdicts                                         template.HTML
+		Trends                                           []trendChart
+		Troubles                                         []troubleRow
+		Rows                                             []nightRow
 	}{
-		About: n.About, Headline: Headline(last.Report), Class: strings.ToLower(string(last.Outcome)), First: day(n.Runs[0]), Last: day(last),
-		Count: len(n.Runs), Shown: min(shownStrip, len(n.Runs)), Unshown: max(0, len(troubles)-shownTroubles), LeftOut: n.LeftOut, Verdicts: n.verdicts(),
+		About: n.About, Headline: headline, Class: class, First: day(n.Runs[0]), Last: day(last),
+		Count: visible.Count(len(n.Runs), n.unit(), ""), Unit: n.unit(), Shown: min(shownStrip, len(n.Runs)), Unshown: max(0, len(troubles)-shownTroubles), LeftOut: n.LeftOut, Verdicts: n.verdicts(),
 	}
-	for i, t := range n.trends() {
-		if i < shownTrends {
+	for _, t := range n.trends() {
+		if len(data.Trends) < shownTrends && t.measured() > 1 { // one value is in the report of its run
 			data.Trends = append(data.Trends, n.chart(t))
 		}
 	}
@@ -82,6 +83,56 @@ func (n *Nights) HTML(w io.Writer) error {
 	return writePage(w, page, data)
 }
 
+// verdict is what the last runs came to, as a sentence and as a class. The last run of each command counts, since a load test does not
+// mend what a check found.
+func (n *Nights) verdict() (headline, class string) {
+	worst, judged := n.Runs[len(n.Runs)-1], map[string]bool{}
+	for _, night := range slices.Backward(n.Runs) {
+		if command := commandOf(night.Report); !judged[command] {
+			judged[command] = true
+			if gravity(night.Outcome) > gravity(worst.Outcome) {
+				worst = night
+			}
+		}
+	}
+	headline = Headline(worst.Report)
+	if !worst.Started.Equal(n.Runs[len(n.Runs)-1].Started) {
+		headline += fmt.Sprintf(" (%s, the last %s)", worst.Started.UTC().Format("2006-01-02 15:04"), commandOf(worst.Report))
+	}
+	return headline, strings.ToLower(string(worst.Outcome))
+}
+
+// commandOf is the command that made a report, without its flags.
+func commandOf(r *reports.Report) string {
+	if words := strings.Fields(r.Command); len(words) > 1 {
+		return words[1]
+	}
+	return "run"
+}
+
+// gravity orders outcomes, the worst last.
+func gravity(o reports.Outcome) int {
+	return slices.Index([]reports.Outcome{reports.Conformant, reports.Partial, reports.Interrupted, reports.Unjudged, reports.NonConformant}, o)
+}
+
+// outcomeWords are what the rest of the program calls an outcome.
+func outcomeWords(o reports.Outcome) string {
+	return map[reports.Outcome]string{
+		reports.Conformant: "conforms", reports.Partial: "conforms, not fully judged", reports.Interrupted: "interrupted",
+		reports.Unjudged: "could not judge", reports.NonConformant: "does not conform",
+	}[o]
+}
+
+// unit is what the page calls the runs: nights, unless a day has several.
+func (n *Nights) unit() string {
+	for i := range n.Runs[1:] {
+		if day(n.Runs[i]) == day(n.Runs[i+1]) {
+			return "run"
+		}
+	}
+	return "night"
+}
+
 func day(n Night) string { return n.Started.UTC().Format(time.DateOnly) }
 
 // nightAnchor is where the row of a night is on the page.
@@ -91,7 +142,7 @@ func nightAnchor(n Night) string { return n.Started.UTC().Format("2006-01-02T15-
 func (n *Nights) row(i int) nightRow {
 	night := n.Runs[i]
 	r := nightRow{
-		Name: nightAnchor(night), Page: (&url.URL{Path: night.Page}).String(), Time: night.Started.UTC().Format("2006-01-02 15:04"), Outcome: string(night.Outcome),
+		Name: nightAnchor(night), Page: (&url.URL{Path: night.Page}).String(), Time: night.Started.UTC().Format("2006-01-02 15:04"), Outcome: outcomeWords(night.Outcome),
 		Seconds: fmt.Sprintf("%.0f", night.Seconds), Tool: night.Tool, Class: "failed",
 	}
 	if night.Outcome == reports.Conformant || night.Outcome == reports.Partial {
@@ -157,17 +208,14 @@ func (n *Nights) verdicts() template.HTML {
 			fmt.Fprintf(&b, `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, part.class, float64(i)*width, y, max(width-0.5, 0.5), height)
 		}
 	}
-	return trendSVG("what did not pass in each night", strconv.Itoa(most), b.String())
+	return n.trendSVG("what did not pass, by "+n.unit(), "at most "+strconv.Itoa(most), b.String())
 }
 
 // chart draws a trend with its noise.
 func (n *Nights) chart(t trend) trendChart {
-	most, measured, slow := 0.0, 0, []string{}
+	most, slow := 0.0, []string{}
 	for i := range t.Times {
 		most = max(most, t.Times[i], t.High[i])
-		if t.Times[i] > 0 {
-			measured++
-		}
 		if t.Out[i] {
 			slow = append(slow, day(n.Runs[i]))
 		}
@@ -194,15 +242,16 @@ func (n *Nights) chart(t trend) trendChart {
 	}
 	slices.Reverse(lower)
 	body := fmt.Sprintf(`<polygon class="band" points="%s"/><path class="line" d="%s"/>%s`, strings.Join(append(upper, lower...), " "), line.String(), points.String())
-	note := visible.Count(measured, "night", "nights") + "; grey is the noise of the nights before"
+	note := visible.Count(t.measured(), n.unit(), "") + "; grey is the noise of those before"
 	if len(slow) > 0 {
-		note += fmt.Sprintf(", and %s slower than that: %s", visible.Count(len(slow), "night is", "nights are"), strings.Join(slow[max(0, len(slow)-5):], ", "))
+		note += fmt.Sprintf(", and %s slower than that: %s", visible.Count(len(slow), n.unit()+" is", n.unit()+"s are"), strings.Join(slow[max(0, len(slow)-5):], ", "))
 	}
-	return trendChart{t.Name, note, trendSVG(t.Name+" by night", fmt.Sprintf("%.3g ms", most), body)}
+	return trendChart{t.Name, note, n.trendSVG(t.Name+" by "+n.unit(), fmt.Sprintf("at most %.3g ms", most), body)}
 }
 
-// trendSVG is a chart: what is drawn comes from numbers and dates alone.
-func trendSVG(title, top, body string) template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg class="trend" viewBox="0 -14 %g %g" role="img" aria-label="%s"><text x="0" y="-3">%s</text><line x1="0" x2="%[1]g" y1="%[5]g" y2="%[5]g" stroke="currentColor" stroke-opacity=".3"/>%[6]s</svg>`, //nolint:gosec // see above; texts are escaped
-		trendWidth, trendHeight+16, template.HTMLEscapeString(title), template.HTMLEscapeString(top), trendHeight, body))
+// trendSVG is a chart between the greatest value and the dates: what is drawn comes from numbers and dates alone. The texts are beside the
+// drawing, which shrinks on a phone.
+func (n *Nights) trendSVG(title, top, body string) template.HTML {
+	return template.HTML(fmt.Sprintf(`<p class="axis">%s</p><svg class="trend" viewBox="0 0 %g %g" preserveAspectRatio="none" role="img" aria-label="%s"><line x1="0" x2="%[2]g" y1="%[3]g" y2="%[3]g" stroke="currentColor" stroke-opacity=".3"/>%[5]s</svg><p class="axis"><span>%[6]s</span><span>%[7]s</span></p>`, //nolint:gosec // see above; texts are escaped
+		template.HTMLEscapeString(top), trendWidth, trendHeight, template.HTMLEscapeString(title), body, day(n.Runs[0]), day(n.Runs[len(n.Runs)-1])))
 }

@@ -241,3 +241,30 @@ func TestAddNightLeavesNoHalf(t *testing.T) {
 		t.Errorf("there are still %v, %v", left, err)
 	}
 }
+
+// TestNightsOfCommands has a load test that passes not hide what a check found, and says what it quotes.
+func TestNightsOfCommands(t *testing.T) {
+	t.Parallel()
+	failed := night(1, 20, 0, requirement.All()[5].ID)
+	loaded := night(1, 0, 10)
+	loaded.Started, loaded.Command, loaded.Load.Profile, loaded.Load.Stages[0].Name = failed.Started.Add(time.Hour), "crdconform load", "constant", ""
+	Conclude(loaded)
+	page := string(writtenBy(t, added(t, t.TempDir(), failed, loaded).HTML))
+	for _, want := range []string{`<h1 class="nonconformant">Does not conform: 1 of 20 requirements failed (2026-01-02 03:00, the last check)</h1>`, ": 2 runs from", ">does not conform<", ">conforms<", "<h2>Runs</h2>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(page, "p99") {
+		t.Error("one value has a chart")
+	}
+	again := *loaded
+	again.Started = loaded.Started.AddDate(0, 0, 1)
+	mended := night(2, 20, 0)
+	page = string(writtenBy(t, added(t, t.TempDir(), failed, loaded, mended, &again).HTML))
+	for _, want := range []string{`<h1 class="partial">Conforms`, "<h2>constant, p99</h2>", ">2 runs; grey"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
