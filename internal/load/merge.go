@@ -155,7 +155,13 @@ func addAll[K comparable](to, from map[K]uint64) {
 // firstFindings keeps the findings of the first requests, and as much evidence as a single run does.
 func firstFindings(all []loadgen.Finding) []loadgen.Finding {
 	slices.SortStableFunc(all, func(a, b loadgen.Finding) int { return cmp.Compare(a.Request, b.Request) })
-	all = all[:min(len(all), findings)]
+	var first []loadgen.Finding
+	for _, f := range all {
+		if len(first) < findings && (!f.Tolerated || !exemplified(first, f.Requirement)) {
+			first = append(first, f)
+		}
+	}
+	all = first
 	kept := 0
 	for i := range all {
 		f := &all[i]

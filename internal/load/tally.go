@@ -339,21 +339,28 @@ func (t *tally) add(m measurement, e exchange) {
 func (t *tally) violations(n uint64, e exchange) {
 	s := &t.sum
 	var seen []requirement.ID
-	for i, v := range e.judgement.Violations {
+	withFiles := false
+	for _, v := range e.judgement.Violations {
 		if !slices.Contains(seen, v.Requirement) {
 			s.Violations[v.Requirement]++
 			seen = append(seen, v.Requirement)
 		}
-		if len(s.Findings) >= findings {
+		if len(s.Findings) >= findings || v.Severity == contract.Tolerated && exemplified(s.Findings, v.Requirement) {
 			continue
 		}
 		f := loadgen.Finding{Request: n, Requirement: v.Requirement, Tolerated: v.Severity == contract.Tolerated, Text: v.String()}
-		if size := len(e.body.before) + len(e.uid) + len(e.body.after) + len(e.response.Body); i == 0 && t.kept+size <= evidence {
+		if size := len(e.body.before) + len(e.uid) + len(e.body.after) + len(e.response.Body); !withFiles && t.kept+size <= evidence {
+			withFiles = true
 			f.Files = filesOf(n, e.body.bytes(e.uid), e.response.Body)
 			t.kept += size
 		}
 		s.Findings = append(s.Findings, f)
 	}
+}
+
+// exemplified reports whether there is a finding of a requirement whose violations are tolerated. One example is enough: often all responses are alike.
+func exemplified(all []loadgen.Finding, id requirement.ID) bool {
+	return slices.ContainsFunc(all, func(f loadgen.Finding) bool { return f.Tolerated && f.Requirement == id })
 }
 
 // filesOf are the bodies of an exchange. There is no file of a response without a body.

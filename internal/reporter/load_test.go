@@ -3,12 +3,14 @@ package reporter
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // grid is a report of a load test with batches of several sizes, each sent three times, in which everything goes wrong that
@@ -172,5 +174,20 @@ func TestSearchThatIsNotConfirmed(t *testing.T) {
 		if text := string(writtenBy(t, form)); !strings.Contains(text, want) {
 			t.Errorf("%s does not say it: %s", name, text)
 		}
+	}
+}
+
+// TestFindingsOnTheTerminal says what counts first, and once what is tolerated in all responses.
+func TestFindingsOnTheTerminal(t *testing.T) {
+	t.Parallel()
+	stage := loadgen.Stage{Requests: 10, Violations: map[requirement.ID]uint64{"webhook.response.content-type": 10}, Findings: []loadgen.Finding{
+		{Request: 1, Requirement: "webhook.response.content-type", Tolerated: true, Text: "text/plain"},
+		{Request: 2, Requirement: "webhook.response.uid", Text: "other"},
+	}}
+	want := []string{"load: request 2: webhook.response.uid: other", "load, repeat 2: request 2: webhook.response.uid: other", "20 of 20 responses: webhook.response.content-type: text/plain (tolerated)"}
+	second := stage
+	second.Repeat = 2
+	if got := firstFindings(&loadgen.Load{Stages: []loadgen.Stage{stage, second}}, 3); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

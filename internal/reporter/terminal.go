@@ -9,6 +9,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // Columns is how many characters a line has at most where there is no terminal, or a wider one.
@@ -96,22 +97,29 @@ func loadSent(l *loadgen.Load) string {
 	return fmt.Sprintf("%s with %s, %s", many(all.Requests, "request"), many(all.Objects, "object"), stageFailures(all))
 }
 
-// firstFindings are some of the findings of all stages, in a line each.
+// firstFindings are some of the findings of all stages, in a line each: what counts against the webhook first, and what is tolerated once,
+// with the number of responses.
 func firstFindings(l *loadgen.Load, most int) []string {
-	var texts []string
+	var texts, tolerated []string
+	seen := map[requirement.ID]bool{}
 	for _, s := range l.Stages {
 		for _, f := range s.Findings {
-			if len(texts) == most {
-				return texts
-			}
 			text := visible.Cut(firstLine(findingText(f)), 400)
 			if severalStages(l) {
 				text = stageTitle(l, s) + ": " + text
 			}
-			texts = append(texts, text)
+			switch {
+			case !f.Tolerated:
+				texts = append(texts, text)
+			case !seen[f.Requirement]:
+				seen[f.Requirement] = true
+				n := sum(l, func(s loadgen.Stage) uint64 { return s.Violations[f.Requirement] })
+				tolerated = append(tolerated, fmt.Sprintf("%d of %s: %s: %s (tolerated)", n, many(Requests(l), "response"), f.Requirement, visible.Cut(firstLine(f.Text), 400)))
+			}
 		}
 	}
-	return texts
+	texts = append(texts, tolerated...)
+	return texts[:min(len(texts), most)]
 }
 
 // loadTable has a line for each workload, and another one with ranges for those that ran several times.
