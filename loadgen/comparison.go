@@ -29,7 +29,7 @@ type Row struct {
 	Limit  string   `json:"limit,omitempty"`  // such as 10%
 	PLimit *float64 `json:"pLimit,omitempty"` // one-sided p value of being within the limit, allowing for the machine; uncorrected
 
-	// Verdict is NoDifference, Slower, Faster, Regressed, Improved, Incomparable, TooFewRepeats or Missing.
+	// Verdict is NoDifference, Slower, Faster, Regressed, Improved, Incomparable, TooFewRepeats, TooNoisy or Missing.
 	Verdict string `json:"verdict"`
 	Why     string `json:"why,omitempty"` // explanation, where a limit is exceeded or could not be judged
 }

@@ -49,7 +49,7 @@ func rowClass(r loadgen.Row) string {
 		return "missed"
 	case compare.Improved, compare.Faster:
 		return "met"
-	case compare.Incomparable, compare.TooFewRepeats, compare.Missing, compare.Slower:
+	case compare.Incomparable, compare.TooFewRepeats, compare.TooNoisy, compare.Missing, compare.Slower:
 		return "void"
 	default:
 		return ""

@@ -87,6 +87,7 @@ const (
 	Improved      Verdict = "Improved"      // proved to be better by more than its limit
 	Incomparable  Verdict = "Incomparable"  // worse by more than its limit, and that may be the machine's
 	TooFewRepeats Verdict = "TooFewRepeats" // so many repeats cannot prove anything, whatever their values
+	TooNoisy      Verdict = "TooNoisy"      // neither its limit nor that nothing changed can be ruled out
 	Missing       Verdict = "Missing"       // measured in one of the runs only
 )
 
@@ -98,7 +99,7 @@ func RegressedRows(c loadgen.Comparison) []loadgen.Row { return limited(c, Regre
 
 // UndecidedRows returns the series whose limits could not be judged.
 func UndecidedRows(c loadgen.Comparison) []loadgen.Row {
-	return limited(c, Incomparable, TooFewRepeats, Missing)
+	return limited(c, Incomparable, TooFewRepeats, TooNoisy, Missing)
 }
 
 func limited(c loadgen.Comparison, verdicts ...Verdict) []loadgen.Row {

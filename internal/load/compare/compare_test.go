@@ -87,6 +87,9 @@ func TestVerdicts(t *testing.T) {
 		"5 repeats":                            {p99(5, 4, 1), p99(5, 8, 1), limited, Regressed},
 		"4 repeats against 10":                 {p99(10, 4, 1), p99(4, 8, 1), limited, Regressed},
 		"2 repeats against 10":                 {p99(10, 4, 1), p99(2, 8, 1), limited, TooFewRepeats},
+		"too noisy":                            {spread(1), spread(1.1), limited, TooNoisy},
+		"noisy, without a limit":               {spread(1), spread(1.1), free, NoDifference},
+		"noisy, within a wide limit":           {spread(1), spread(1.1), []Limit{{"p99", 0.95}}, NoDifference},
 		"missing":                              {p99(10, 4, 1), p99(10, 4, 1)[1:], limited, Missing},
 		"missing at baseline, without a limit": {p99(10, 4, 1)[1:], p99(10, 4, 1), free, Missing},
 		"no repeats":                           {p99(10, 4, 1), []Series{{Statistic: "p99", Unit: "ms"}}, limited, Missing},
@@ -110,6 +113,15 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// spread is a p99 whose repeats differ by as much as 50 %, beside a steady control.
+func spread(by float64) []Series {
+	all := p99(10, 4, 1)
+	for i := range all[0].Values {
+		all[0].Values[i] = by * (4 + 2*float64(i%5)/4)
+	}
+	return all
+}
+
 // only compares and returns the row of p99.
 func only(t *testing.T, base, now []Series, limits []Limit) loadgen.Row {
 	t.Helper()
@@ -123,7 +135,7 @@ func only(t *testing.T, base, now []Series, limits []Limit) loadgen.Row {
 	}
 	row := c.Rows[i]
 	regressed := row.Verdict == Regressed
-	undecided := len(limits) > 0 && slices.Contains([]Verdict{Incomparable, TooFewRepeats, Missing}, row.Verdict)
+	undecided := len(limits) > 0 && slices.Contains([]Verdict{Incomparable, TooFewRepeats, TooNoisy, Missing}, row.Verdict)
 	if len(RegressedRows(c)) > 0 != regressed || len(UndecidedRows(c)) > 0 != undecided || (row.Why != "") != (regressed || undecided) {
 		t.Errorf("%d series are regressed, %d undecided and why is %q, with the verdict %s",
 			len(RegressedRows(c)), len(UndecidedRows(c)), row.Why, row.Verdict)

@@ -174,6 +174,8 @@ func judge(all []*matter, limits []Limit) loadgen.Comparison {
 			m.row.Verdict = Improved
 		case m.tooFew(len(limited)):
 			m.row.Verdict = TooFewRepeats
+		case m.tooNoisy():
+			m.row.Verdict = TooNoisy
 		default:
 			m.row.Verdict = m.tendency()
 		}
@@ -201,6 +203,8 @@ func (m *matter) why(limited int) string {
 	case r.Verdict == TooFewRepeats:
 		return fmt.Sprintf("%s has %d and %d repeats, too few to prove anything about %d limits; "+
 			"use at least %d in both runs.", Name(r), r.BaseRepeats, r.NowRepeats, limited, RepeatsFor(limited))
+	case r.Verdict == TooNoisy:
+		return fmt.Sprintf("%s changed by %s, so it may be the same or worse by more than %s; use more repeats, or a longer load, in both runs.", Name(r), change(r.Ratio), r.Limit)
 	case r.Verdict == Missing && r.NowRepeats == 0:
 		return Name(r) + " has a limit but was not measured; measure the same stages as the baseline."
 	case r.Verdict == Missing:
@@ -213,6 +217,19 @@ func (m *matter) why(limited int) string {
 func (m *matter) tooFew(limited int) bool {
 	least := m.quotients.tail[0]
 	return least > error95 || m.limit != nil && least*float64(limited) > alpha
+}
+
+// tooNoisy reports whether neither the limit nor that nothing changed can be ruled out: a regression beyond the limit would not have been seen.
+func (m *matter) tooNoisy() bool {
+	if m.limit == nil || m.row.Ratio == nil {
+		return false
+	}
+	factor := 1 + m.limit.Share
+	if m.row.HigherIsBetter {
+		factor = 1 / (1 - m.limit.Share)
+	}
+	e := m.quotients.estimate()
+	return e.Low <= 1 && e.High > factor
 }
 
 // tendency is the verdict without a limit. Where there is a control, what may be due to the machine is no difference.

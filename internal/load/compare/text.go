@@ -79,7 +79,7 @@ func chance(r loadgen.Row) string {
 func verdict(r loadgen.Row) string {
 	words := map[Verdict]string{
 		NoDifference: "no difference proved", Slower: "slower", Faster: "faster", Regressed: "regressed", Improved: "improved",
-		Incomparable: "incomparable", TooFewRepeats: "too few repeats", Missing: "missing",
+		Incomparable: "incomparable", TooFewRepeats: "too few repeats", TooNoisy: "too noisy", Missing: "missing",
 	}[r.Verdict]
 	if r.Limit == "" {
 		return words

@@ -189,7 +189,7 @@ func verdictOf(report *reports.Report) (verdict, string) {
 		if row.Ratio != nil {
 			texts = append(texts, fmt.Sprintf("%s %.2fx", row.Statistic, row.Ratio.Value))
 		}
-		if row.Verdict == compare.Incomparable || row.Verdict == compare.TooFewRepeats || row.Verdict == compare.Missing {
+		if row.Verdict == compare.Incomparable || row.Verdict == compare.TooFewRepeats || row.Verdict == compare.TooNoisy || row.Verdict == compare.Missing {
 			decided = false
 		}
 	}
