@@ -86,7 +86,7 @@ A violation that API servers reject fails the check. One that they accept is Tol
   crdconform check --crd config/crd/bases --record-expected testdata/conversions -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
   crdconform check --crd config/crd/bases --expect testdata/conversions -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
 
-  crdconform init config/crd/bases && crdconform check`,
+  crdconform init config/crd/bases && crdconform check -- ./bin/manager --webhook-cert-path={certs}`,
 		Args: urlOrProgram,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.take(cmd, args)

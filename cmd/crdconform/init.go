@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/manifest"
@@ -78,8 +80,13 @@ func (i *initializer) run(names, samples []string) error {
 		if err != nil {
 			return unjudged(err)
 		}
-		if with := append(slices.Clone(files), config.File{Name: name, Entry: filepath.ToSlash(name), Data: data}); isInitializable(with) {
+		with := append(slices.Clone(files), config.File{Name: name, Entry: filepath.ToSlash(name), Data: data})
+		if _, err = config.Init(with); err == nil {
 			files = with
+			continue
+		}
+		if err = yaml.Unmarshal(data, new(any)); err != nil { // what is not filled in, or no object of these definitions, is to be left out
+			fmt.Fprintf(i.err, "crdconform: left out %s, which cannot be read as YAML: %v; mend it, then add it to samples\n", name, err)
 		}
 	}
 	text, err := config.Init(files)
@@ -92,12 +99,11 @@ func (i *initializer) run(names, samples []string) error {
 	if err := i.save(text); err != nil {
 		return err
 	}
-	return write(i.out, fmt.Sprintf("crdconform: wrote %s; look through it, then run \"crdconform check\"\n", i.output))
-}
-
-func isInitializable(files []config.File) bool {
-	_, err := config.Init(files)
-	return err == nil
+	next := `look through it, then run "crdconform check"`
+	if !bytes.Contains(text, []byte("\nwebhook:\n")) {
+		next = `say in it where the webhook is, or run "crdconform check -- PROGRAM"`
+	}
+	return write(i.out, fmt.Sprintf("crdconform: wrote %s; %s\n", i.output, next))
 }
 
 // files reads the files that an argument stands for.
