@@ -95,7 +95,9 @@ func (r *reporting) end(s streams, report *reports.Report) error {
 	if r.said.quiet {
 		s.screen().Failures(report)
 	} else {
-		s.screen().Summarize(report)
+		screen := s.screen()
+		screen.Stepped = true
+		screen.Summarize(report)
 	}
 	if written != nil {
 		return unjudged(written)

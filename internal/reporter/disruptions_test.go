@@ -55,8 +55,9 @@ func TestDisruptionForms(t *testing.T) {
 		t.Errorf("there are %d charts", n)
 	}
 	for _, want := range []string{
-		`<td class="number">0</td><td class="passed">Passed</td>`, `<td class="number">900</td><td class="number">2.51</td><td class="number">0.50</td>`,
-		`<td class="number">void</td>`, "and 2 more, all of them in report.json", "Objectives: failed=0.", "void: the machine was busy",
+		`<td class="number" data-of="watches gone">0</td><td class="passed">Passed</td>`,
+		`<td class="number" data-of="failed">900</td><td class="number" data-of="outage s">2.51</td><td class="number" data-of="recovery s">0.50</td>`,
+		`<td class="number" data-of="failed">void</td>`, "and 2 more, all of them in report.json", "Objectives: failed=0.", "void: the machine was busy",
 		`aria-label="Course of the disruption: The fault lasted from 2.0 s to 4.0 s of 8.0 s. Before it, 500 operations a second succeeded, with a p99 of up to 8 ms. ` +
 			`Meanwhile, 200 operations a second succeeded and 300 failed, with a p99 of up to 120 ms.`,
 		"The first failure came 0.01 s after its beginning. Everything was as before 0.50 s after its end, 0.00 s after the webhook was ready.",

@@ -34,11 +34,7 @@ func Facts(r *reports.Report) []Fact {
 		add("webhook", "%s", r.Webhook.URL)
 		facts = append(facts, webhookFacts(r.Webhook)...)
 	}
-	took := fmt.Sprintf("%.1f s", r.Seconds)
-	if r.HarnessSeconds > 0 {
-		took += fmt.Sprintf(", including %.1f s of crdconform overhead", r.HarnessSeconds)
-	}
-	add("took", "%s", took)
+	add("took", "%.1f s", r.Seconds)
 	if text := spentText(r); text != "" {
 		add("spent on", "%s", text)
 	}

@@ -67,6 +67,7 @@ func HTML(r *reports.Report, w io.Writer) error {
 	functions := pageFunctions()
 	maps.Copy(functions, template.FuncMap{
 		"headline":  func() string { return Headline(r) },
+		"passed":    func() bool { return passes(r) },
 		"unsaid":    func() string { return unsaid(r) },
 		"facts":     func() []Fact { return Facts(r) },
 		"terse":     func() bool { return terse },

@@ -71,6 +71,16 @@ func (v stageView) Table() runsTable { return runsTable{"run, times in ms", colu
 // Facts sums the load test up, without the stages.
 func (v *loadView) Facts() []Fact { return loadFacts(v.Load) }
 
+// Limited are the rows of the comparison that have a limit, which are what a run is judged by.
+func (v *loadView) Limited() []loadgen.Row {
+	return slices.DeleteFunc(slices.Clone(v.Comparison.Rows), func(r loadgen.Row) bool { return r.Limit == "" })
+}
+
+// Unlimited are the others.
+func (v *loadView) Unlimited() []loadgen.Row {
+	return slices.DeleteFunc(slices.Clone(v.Comparison.Rows), func(r loadgen.Row) bool { return r.Limit != "" })
+}
+
 // Found says what the search found.
 func (v *loadView) Found() string { return searchFound(v.Load) }
 

@@ -249,3 +249,23 @@ func TestPageCopies(t *testing.T) {
 		t.Errorf("where nothing can be copied, %q is selected, want %q", got, failed.Curl)
 	}
 }
+
+// TestPageOrder has what a reader looks for first come first, and no warning above a run that passes.
+func TestPageOrder(t *testing.T) {
+	t.Parallel()
+	r := sample(t)
+	page := string(written(t, r, HTML))
+	at := -1
+	for _, part := range []string{"<h1", "<h2>Causes", "<h2>Problems", `class="notes"`, "<dt>took", "how it was run", `id="filter"`, "<h2>Chapters"} {
+		next := strings.Index(page, part)
+		if next < at {
+			t.Errorf("%s is at %d, before what is to come first, at %d", part, next, at)
+		}
+		at = next
+	}
+	passing := &reports.Report{Notes: []string{"a note"}, Results: []reports.Result{{Requirement: requirement.All()[0], Verdict: requirement.Passed}}}
+	Conclude(passing)
+	if page = string(written(t, passing, HTML)); strings.Contains(page, `class="notes"`) || !strings.Contains(page, "<li>a note</li>") {
+		t.Error("a run that passes begins with a warning, or its note is missing")
+	}
+}

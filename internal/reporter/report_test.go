@@ -293,7 +293,7 @@ func TestFacts(t *testing.T) {
 	r.Webhook = &reports.Webhook{URL: "https://localhost/"}
 	server := Fact{"API server", "embedded, Kubernetes v1.37.2, without a watch cache", nil}
 	webhook := Fact{"webhook", "https://localhost/", nil}
-	want[0].Value = "1.2 s, including 0.2 s of crdconform overhead"
+	want[0].Value = "1.2 s"
 	crontabs := reports.Kind{Group: "example.com", Kind: "CronTab", Versions: []string{"v1beta1", "v1"}, Samples: 1}
 	widgets := reports.Kind{
 		Definition: "widgets.example.com", Group: "example.com", Kind: "Widget", Versions: []string{"v1", "v2"}, Samples: 2, Generated: 50,

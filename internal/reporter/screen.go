@@ -28,6 +28,7 @@ type Screen struct {
 	Width    int // of the terminal
 	Color    bool
 	More     string // the flag for what there is no room for
+	Stepped  bool   // the steps of upgrades were shown when they came
 }
 
 // What a summary has room for, so that it fits on one screen with what is below it.
@@ -253,8 +254,10 @@ func (s Screen) upgrades(report *reports.Report) {
 	for _, leg := range report.Upgrade {
 		fmt.Fprintln(s.Out)
 		s.Line("", "", fmt.Sprintf("From %s to %s", leg.From, leg.To))
-		for _, line := range LegTable(leg, s.columns()) {
-			s.Line("", "", line)
+		if !s.Stepped || len(leg.Kinds) > 1 {
+			for _, line := range LegTable(leg, s.columns()) {
+				s.Line("", "", line)
+			}
 		}
 		for _, text := range leg.Return {
 			s.Line("", "", text)

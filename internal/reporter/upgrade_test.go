@@ -119,3 +119,19 @@ func TestUpgradesAreCompared(t *testing.T) {
 		t.Errorf("a report with a strange requirement: %v", err)
 	}
 }
+
+// TestStepsOnce shows the steps of one definition once, and where to look for what is found elsewhere.
+func TestStepsOnce(t *testing.T) {
+	t.Parallel()
+	leg := upgrades()[0]
+	leg.Steps[0].Cells[0] = reports.LegCell{Definition: leg.Kinds[0].Definition, Verdict: requirement.NotApplicable, Reason: explainedBy + "upgrade.read.content"}
+	leg.Kinds = leg.Kinds[:1]
+	if got := strings.Join(LegTable(leg, 80), "\n"); !strings.Contains(got, "drop  see upgrade.read.content\n") {
+		t.Error(got)
+	}
+	for stepped, want := range map[bool]bool{true: false, false: true} {
+		if got := summary(Screen{Stepped: stepped}, &reports.Report{Upgrade: []reports.Leg{leg}}); strings.Contains(got, "step  Widget") != want {
+			t.Errorf("stepped %t: %s", stepped, got)
+		}
+	}
+}
