@@ -26,6 +26,7 @@ var pageTemplate string
 type page struct {
 	Title string
 	Root  string // of the site, relative to the page
+	Here  string // the target in the menu that the page is, or belongs to
 	Body  template.HTML
 	Menu  []link
 }
@@ -43,7 +44,7 @@ func Build(documents fs.FS, explanations []explanation.Explanation) (map[string]
 	if err != nil {
 		return nil, err
 	}
-	names = append([]string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md"}, names...)
+	names = ordered(names)
 	b := &builder{template: t, files: map[string][]byte{}, anchors: map[string][]string{}}
 	markdown := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 	type document struct{ name, body string }
@@ -61,7 +62,7 @@ func Build(documents fs.FS, explanations []explanation.Explanation) (map[string]
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		title := strings.TrimSpace(strings.TrimPrefix(strings.SplitN(string(text), "\n", 2)[0], "#"))
-		b.menu = append(b.menu, link{title, target(name)})
+		b.menu = append(b.menu, link{strings.ReplaceAll(title, "`", ""), target(name)})
 		b.anchors[target(name)] = anchorsOf(body.String())
 		all = append(all, document{name, body.String()})
 	}
@@ -87,8 +88,22 @@ func Page(title, root string, markdown []byte) ([]byte, error) {
 	if err = goldmark.New(goldmark.WithExtensions(extension.Table)).Convert(markdown, &body); err != nil {
 		return nil, err
 	}
-	err = t.Execute(&out, page{title, root, template.HTML(body.String()), []link{{"crdconform", "index.html"}}}) //nolint:gosec // goldmark escapes what is written in documents
+	err = t.Execute(&out, page{title, root, "", template.HTML(body.String()), []link{{"crdconform", "index.html"}}}) //nolint:gosec // goldmark escapes what is written in documents
 	return out.Bytes(), err
+}
+
+// ordered puts documents into the order of the menu: what a newcomer reads first, then the others by name, and at the end what is for
+// contributors.
+func ordered(docs []string) []string {
+	first, last := []string{"README.md"}, []string{"docs/decisions.md", "docs/sentences.md", "docs/upstream.md", "CONTRIBUTING.md", "CHANGELOG.md"}
+	for name := range strings.FieldsSeq("guide-webhook-author guide-platform-team guide-distributor install check configuration load reports") {
+		first = append(first, "docs/"+name+".md")
+	}
+	of := func(names []string) []string {
+		return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return strings.HasPrefix(name, "docs/") && !slices.Contains(docs, name) })
+	}
+	rest := slices.DeleteFunc(slices.Clone(docs), func(name string) bool { return slices.Contains(first, name) || slices.Contains(last, name) })
+	return slices.Concat(of(first), rest, of(last))
 }
 
 type builder struct {
@@ -110,8 +125,12 @@ func target(name string) string {
 func (b *builder) put(name, title, body string) error {
 	root := strings.Repeat("../", strings.Count(name, "/"))
 	var out bytes.Buffer
-	menu := append(slices.Clone(b.menu), link{"Requirements", "requirements/index.html"})
-	if err := b.template.Execute(&out, page{title, root, template.HTML(body), menu}); err != nil { //nolint:gosec // goldmark escapes what is written in documents
+	const all = "requirements/index.html"
+	menu, here := append(slices.Clone(b.menu), link{"Requirements", all}), name
+	if strings.HasPrefix(name, "requirements/") {
+		here = all
+	}
+	if err := b.template.Execute(&out, page{title, root, here, template.HTML(body), menu}); err != nil { //nolint:gosec // goldmark escapes what is written in documents
 		return err
 	}
 	b.files[name] = out.Bytes()

@@ -79,3 +79,33 @@ func TestDeadLinks(t *testing.T) {
 		}
 	}
 }
+
+// TestMenu has what newcomers read first come first, without the signs of Markdown, and says where the reader is.
+func TestMenu(t *testing.T) {
+	t.Parallel()
+	files, err := site.Build(os.DirFS("../../.."), explanations())
+	if err != nil {
+		t.Fatal(err)
+	}
+	menu := func(page string) string {
+		_, text, _ := strings.Cut(string(files[page]), "<nav>")
+		text, _, _ = strings.Cut(text, "</nav>")
+		return text
+	}
+	at := -1
+	for _, name := range []string{"index", "guide-webhook-author", "install", "check", "load", "reports", "disruption", "upstream", "contributing", "changelog", "requirements/index"} {
+		next := strings.Index(menu("check.html"), `href="`+name+`.html"`)
+		if next <= at {
+			t.Errorf("%s is at %d in the menu, before %d", name, next, at)
+		}
+		at = next
+	}
+	if strings.Contains(menu("check.html"), "`") {
+		t.Error("the menu has backticks")
+	}
+	for page, want := range map[string]string{"check.html": `href="check.html" aria-current`, "requirements/webhook.response.uid.html": `href="../requirements/index.html" aria-current`} {
+		if text := menu(page); strings.Count(text, "aria-current") != 1 || !strings.Contains(text, want) {
+			t.Errorf("%s does not say where it is: %s", page, text)
+		}
+	}
+}
