@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // allFlags is the flag that has --help show all flags.
@@ -26,8 +29,12 @@ func common(command string) []string {
 	return strings.Fields(flags[command])
 }
 
-// limitHelp has --help show the flags that most people need, and --help --all the others as well.
-func limitHelp(root *cobra.Command) {
+// limitHelp has --help show the flags that most people need, and --help --all the others as well. On a terminal, lines end between words.
+func limitHelp(root *cobra.Command, s streams) {
+	wraps := s.terminal && s.width > 0
+	if wraps {
+		root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", s.width)))
+	}
 	root.PersistentFlags().Bool(allFlags, false, "with --help: show all flags")
 	// It fails for flags that do not exist only.
 	_ = root.PersistentFlags().MarkHidden(allFlags)
@@ -37,6 +44,10 @@ func limitHelp(root *cobra.Command) {
 		for _, flag := range rare {
 			flag.Hidden = true
 		}
+		if long := cmd.Long; wraps {
+			cmd.Long = reflowed(long, s.width)
+			defer func() { cmd.Long = long }()
+		}
 		usual(cmd, args)
 		for _, flag := range rare {
 			flag.Hidden = false
@@ -45,6 +56,35 @@ func limitHelp(root *cobra.Command) {
 			fmt.Fprintf(cmd.OutOrStdout(), "\n%d more flags: %s --help --all\n", len(rare), cmd.CommandPath())
 		}
 	})
+}
+
+// nameOf is what a line of a list begins with, up to the text about it.
+var nameOf = regexp.MustCompile(`^ +(?:\S.*?  +)?`)
+
+// reflowed breaks the paragraphs of a text anew, into lines of so many columns. Lines of a list stay in their column.
+func reflowed(text string, columns int) string {
+	var lines []string
+	goesOn := false
+	for line := range strings.SplitSeq(text, "\n") {
+		prose := line != "" && !strings.HasPrefix(line, " ")
+		if prose && goesOn {
+			last := len(lines) - 1
+			line, lines = lines[last]+" "+line, lines[:last]
+		}
+		goesOn = prose
+		if prose {
+			lines = append(lines, visible.Wrapped(line, columns)...)
+			continue
+		}
+		name := nameOf.FindString(line)
+		for i, part := range visible.Wrapped(line[len(name):], max(columns-len(name), 1)) {
+			if i > 0 {
+				name = strings.Repeat(" ", len(name))
+			}
+			lines = append(lines, name+part)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // rareFlags returns the flags that the help of a command leaves out.

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -228,4 +229,35 @@ func TestLibrariesNameNoFlags(t *testing.T) {
 	if files < 200 {
 		t.Errorf("there are only %d files", files)
 	}
+}
+
+// TestHelpOfATerminal has no line of prose or flags be wider than the terminal, and no word broken.
+func TestHelpOfATerminal(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"check", "load", "disrupt", "rehearse"} {
+		wide, narrow := helpOf(t, streams{}, command), helpOf(t, streams{terminal: true, width: 80}, command)
+		if got, want := strings.Join(strings.Fields(narrow), " "), strings.Join(strings.Fields(wide), " "); got != want {
+			t.Errorf("%s: the narrow help has other words", command)
+		}
+		prose, _, _ := strings.Cut(narrow, "\nUsage:")
+		_, flags, _ := strings.Cut(narrow, "\nFlags:\n")
+		for line := range strings.Lines(prose + flags) {
+			if line = strings.TrimRight(line, "\n"); utf8.RuneCountInString(line) > 80 && len(strings.Fields(line)) > 1 {
+				t.Errorf("%s: %d columns: %s", command, utf8.RuneCountInString(line), line)
+			}
+		}
+	}
+}
+
+// helpOf is what --help shows of a command.
+func helpOf(t *testing.T, s streams, command string) string {
+	t.Helper()
+	var out strings.Builder
+	s.out, s.err = &out, &out
+	root := newRoot(s)
+	root.SetArgs([]string{command, "--help"})
+	if err := root.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }

@@ -119,7 +119,7 @@ func (p *progress) show(text string) {
 		return
 	}
 	if most, runes := p.width-1, []rune(text); most > 0 && len(runes) > most {
-		text = string(runes[:most])
+		text = string(runes[:most-1]) + "…"
 	}
 	fmt.Fprint(p.out, erase+text)
 	p.status = true
@@ -250,8 +250,8 @@ func (p *progress) problem(r suites.Result) {
 	if known, found := requirement.Lookup(r.Requirement); found {
 		statement = known.Statement
 	}
-	p.say("%s %s: %s", p.screen().Paint(reporter.Red, strings.ToUpper(r.Verdict.String())), r.Requirement, statement)
-	p.say("    %s", strings.ReplaceAll(strings.TrimSpace(visible.Text(r.Reason)), "\n", "\n    "))
+	p.wipe()
+	p.screen().Problem(r.Verdict, r.Requirement, statement, r.Reason)
 	p.screen().Sequel(r.Requirement, r.Verdict, p.rerun(p.definition, r.Requirement))
 }
 

@@ -267,7 +267,7 @@ object and under load?
 	} else {
 		group(root)
 	}
-	limitHelp(root)
+	limitHelp(root, s)
 	suggestForKubectl(root)
 	completeContexts(root)
 	return root

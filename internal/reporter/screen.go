@@ -235,10 +235,39 @@ func (s Screen) Paint(color, text string) string {
 	return color + text + plain
 }
 
+// Problem shows what violates a requirement, and how, with all there is to say.
+func (s Screen) Problem(verdict requirement.Verdict, id requirement.ID, statement, reason string) {
+	head := strings.ToUpper(verdict.String())
+	first := s.wrapped(fmt.Sprintf("%s %s: %s", head, id, statement), "")
+	fmt.Fprintln(s.Out, s.Paint(Red, head)+strings.TrimPrefix(first[0], head))
+	for _, line := range append(first[1:], strings.Split(strings.TrimSpace(visible.Text(reason)), "\n")...) {
+		for _, part := range s.wrapped(line, problemIndent) {
+			fmt.Fprintln(s.Out, part)
+		}
+	}
+}
+
+// problemIndent begins the lines of a problem after the first.
+const problemIndent = "    "
+
+// wrapped breaks a text between its words where a terminal would break it anywhere.
+func (s Screen) wrapped(text, indent string) []string {
+	if !s.Terminal || s.Width <= len(indent) {
+		return []string{indent + text}
+	}
+	lines := visible.Wrapped(text, s.Width-len(indent))
+	for i := range lines {
+		lines[i] = indent + lines[i]
+	}
+	return lines
+}
+
 // Sequel ends what is shown of a problem: why it matters, and the command that checks the requirement again, if there is one.
 func (s Screen) Sequel(id requirement.ID, verdict requirement.Verdict, again string) {
 	if known, found := requirement.Lookup(id); found && known.Why != "" && verdict != requirement.Errored {
-		fmt.Fprintf(s.Out, "    %s\n", s.Paint(Dim, "why it matters: "+known.Why))
+		for _, line := range s.wrapped("why it matters: "+known.Why, problemIndent) {
+			fmt.Fprintln(s.Out, s.Paint(Dim, line))
+		}
 	}
 	if again != "" {
 		fmt.Fprintf(s.Out, "    %s\n", s.Paint(Dim, "again: "+again))
