@@ -9,7 +9,7 @@ import (
 )
 
 // files makes a folder with these files in it and returns it.
-func files(t *testing.T, names ...string) string {
+func filesOf(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range names {
@@ -20,8 +20,8 @@ func files(t *testing.T, names ...string) string {
 
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	dir := files(t, "crds/b.yaml", "crds/a.yml", "crds/c.json", "crds/readme.md", "crds/sub/d.yaml", "crds/sub.yaml/e.yaml", "odd[1].yaml", "one.txt", "empty/readme.md", "built/Kustomization", "built/a.yaml", "built/deep/b.yaml")
-	absolute := filepath.Join(files(t, "f.yaml"), "f.yaml")
+	dir := filesOf(t, "crds/b.yaml", "crds/a.yml", "crds/c.json", "crds/readme.md", "crds/sub/d.yaml", "crds/sub.yaml/e.yaml", "odd[1].yaml", "one.txt", "empty/readme.md", "built/Kustomization", "built/a.yaml", "built/deep/b.yaml")
+	absolute := filepath.Join(filesOf(t, "f.yaml"), "f.yaml")
 	for name, test := range map[string]struct {
 		names []string
 		want  []string // relative to the folder
@@ -80,7 +80,7 @@ func read(t *testing.T, dir, key string, names []string) Config {
 
 func TestFilesThatAreMissing(t *testing.T) {
 	t.Parallel()
-	dir := files(t, "empty/readme.md", "a.yaml")
+	dir := filesOf(t, "empty/readme.md", "a.yaml")
 	_, err := read(t, dir, "crds", []string{"a.yaml", "b.yaml", "*.json", "empty"}).Files("crds", []string{"a.yaml", "b.yaml", "*.json", "empty"})
 	file := filepath.Join(dir, FileName)
 	for _, want := range []string{
@@ -96,7 +96,7 @@ func TestFilesThatAreMissing(t *testing.T) {
 
 func TestLinksToFiles(t *testing.T) {
 	t.Parallel()
-	dir := files(t, "real/a.yaml")
+	dir := filesOf(t, "real/a.yaml")
 	for link, target := range map[string]string{"folder": "real", "real/b.yaml": "a.yaml", "real/dangling.yaml": "nowhere"} {
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func TestLinksToFiles(t *testing.T) {
 // TestFolderWithSigns wants the folder of the file to be no part of a pattern.
 func TestFolderWithSigns(t *testing.T) {
 	t.Parallel()
-	dir := files(t, "[a]*?/x.yaml", `b\c/x.yaml`)
+	dir := filesOf(t, "[a]*?/x.yaml", `b\c/x.yaml`)
 	for _, folder := range []string{"[a]*?", `b\c`} {
 		got, err := read(t, filepath.Join(dir, folder), "crds", []string{"*.yaml"}).Files("crds", []string{"*.yaml"})
 		if want := []string{filepath.Join(dir, folder, "x.yaml")}; err != nil || !slices.Equal(got, want) {

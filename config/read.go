@@ -16,6 +16,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/crdconform/crdconform/internal/files"
 )
 
 // limit is the maximum size of a file in bytes. A configuration has a few hundred; a larger file is something else.
@@ -35,7 +37,7 @@ func Read(path string) (Config, error) {
 }
 
 func contents(path string) ([]byte, error) {
-	file, err := os.Open(path)
+	file, err := files.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w; \"crdconform init CRD...\" writes one", path, fs.ErrNotExist)
 	}
@@ -43,7 +45,7 @@ func contents(path string) ([]byte, error) {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	defer func() { _ = file.Close() }() // it was only read from
-	if info, statErr := file.Stat(); statErr == nil && info.IsDir() {
+	if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s is a folder; give the configuration file in it, such as %s", path, strings.TrimSuffix(path, "/")+"/"+FileName)
 	}
 	data, err := io.ReadAll(io.LimitReader(file, limit+1))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/internal/manifest"
 	"github.com/crdconform/crdconform/internal/options"
@@ -252,11 +252,11 @@ func eachFile(flag string, names []string, read func(file string, data []byte) e
 }
 
 func (d *differ) readRecording() error {
-	file, err := os.Open(d.recording)
+	file, err := files.Open(d.recording)
 	if err != nil {
 		return fmt.Errorf("--recording: %w", err)
 	}
-	defer file.Close() //nolint:errcheck // it was only read from
+	defer file.Close()
 	read, err := recording.Read(file)
 	if err != nil {
 		return fmt.Errorf("--recording %s: %w", d.recording, err)

@@ -13,6 +13,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crdconform/crdconform/internal/files"
 )
 
 // Object is an object that a user has.
@@ -126,7 +128,7 @@ func (c *collector) standardInput(ctx context.Context) error {
 
 // file reads a file that is no snapshot.
 func (c *collector) file(ctx context.Context, name string) error {
-	file, err := os.Open(name)
+	file, err := files.Open(name)
 	if err != nil {
 		return err
 	}

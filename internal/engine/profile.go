@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/load/recording"
@@ -137,11 +137,11 @@ func unknownVersion(w load.Workload, kind corpus.Corpus) string {
 // replays prepares a load test that resends a recording.
 func (p *Plan) replays() (*LoadTest, error) {
 	l := p.want.Load
-	file, err := os.Open(p.want.Path(l.Recording))
+	file, err := files.Open(p.want.Path(l.Recording))
 	if err != nil {
 		return nil, p.want.At("load.recording", "%w", err)
 	}
-	defer file.Close() //nolint:errcheck // it was only read
+	defer file.Close()
 	recorded, err := recording.Read(file)
 	if err != nil {
 		return nil, p.want.At("load.recording", "%s: %w", l.Recording, err)

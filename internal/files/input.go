@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 )
 
 // How large files may be, in bytes. What is much larger was named by mistake, and would take all memory.
@@ -20,15 +21,42 @@ const (
 
 // Read reads a file of at most so many bytes.
 func Read(name string, most int64) ([]byte, error) {
-	file, err := os.Open(name)
+	file, err := Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // it was only read from
-	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > most {
+	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && info.Size() > most {
 		return nil, tooLarge(name, most)
 	}
 	return ReadAll(file, name, most)
+}
+
+// Open opens a file to read it. Of a pipe to which nothing writes, where that would wait for ever, reading fails.
+func Open(name string) (io.ReadCloser, error) {
+	info, err := os.Stat(name)
+	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		return os.Open(name) // which says what is wrong
+	}
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return &pipe{File: file}, err
+}
+
+// pipe is what another program writes to.
+type pipe struct {
+	*os.File
+
+	began bool // whether something came
+}
+
+// Read reads, and fails at the end if nothing came.
+func (p *pipe) Read(to []byte) (int, error) {
+	n, err := p.File.Read(to)
+	p.began = p.began || n > 0
+	if err == io.EOF && !p.began { //nolint:errorlint // files return it as it is
+		err = fmt.Errorf("%s is a pipe to which nothing writes; give a file", p.Name())
+	}
+	return n, err
 }
 
 // KeyPair reads a certificate and its private key, in PEM.

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,6 +19,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crdconform/crdconform/internal/files"
 )
 
 // requestTimeout is how long a request may take. API servers end requests after a minute.
@@ -244,7 +245,7 @@ type event struct {
 // ReadAuditLog reads an audit log: events as JSON, one a line, which may be compressed with gzip. Of the requests, it keeps those for
 // the definitions.
 func ReadAuditLog(ctx context.Context, name string, definitions []string) (*AuditLog, error) {
-	file, err := os.Open(name)
+	file, err := files.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("the audit log: %w", err)
 	}

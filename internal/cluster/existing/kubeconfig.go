@@ -59,11 +59,21 @@ func load(options Options) (*rest.Config, string, error) {
 	return config, name, nil
 }
 
+// isPipe reports whether a path is that of a named pipe, for whose writer reading would wait. What a shell has opened has no path.
+func isPipe(path string) bool {
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	info, err := os.Stat(file)
+	return err == nil && info.Mode()&os.ModeNamedPipe != 0
+}
+
 // read reads the files of a kubeconfig.
 func read(list string) (*api.Config, *clientcmd.ClientConfigLoadingRules, error) {
 	paths := slices.DeleteFunc(filepath.SplitList(list), func(path string) bool { return path == "" })
 	if len(paths) == 0 {
-		return nil, nil, misused("there is no kubeconfig; give a file")
+		return nil, nil, misused("there is no kubeconfig; give a file, or set KUBECONFIG or HOME")
 	}
 	var missing error
 	there := 0
@@ -75,6 +85,8 @@ func read(list string) (*api.Config, *clientcmd.ClientConfigLoadingRules, error)
 			return nil, nil, misused("the kubeconfig cannot be read: %v", err)
 		case info.IsDir():
 			return nil, nil, misused("the kubeconfig %s is a folder; give a file", path)
+		case isPipe(path):
+			return nil, nil, misused("the kubeconfig %s is a pipe; give a file", path)
 		case info.Mode()&os.ModeDevice != 0:
 			return nil, nil, misused("the kubeconfig %s is a device; give a file", path)
 		case info.Size() > files.Objects:
