@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -48,5 +50,8 @@ func Kubeconfigs(given string) string {
 	if given != "" {
 		return given
 	}
-	return strings.Join(clientcmd.NewDefaultClientConfigLoadingRules().GetLoadingPrecedence(), string(os.PathListSeparator))
+	paths := slices.DeleteFunc(clientcmd.NewDefaultClientConfigLoadingRules().GetLoadingPrecedence(), func(path string) bool {
+		return path == clientcmd.RecommendedHomeFile && !filepath.IsAbs(path) // without a home folder, that would be one in the current folder
+	})
+	return strings.Join(paths, string(os.PathListSeparator))
 }

@@ -79,7 +79,7 @@ func (p Programs) dir() (string, error) {
 	}
 	caches, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("no folder for programs: %w", err)
+		return "", fmt.Errorf("no folder for programs: %w; set HOME to a folder", err)
 	}
 	return filepath.Join(caches, "crdconform", "minors"), nil
 }
