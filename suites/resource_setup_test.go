@@ -129,6 +129,21 @@ func TestDeclaredLosses(t *testing.T) {
 	}
 }
 
+// TestDeclaredToBeLost changes a field that may be lost: what was declared is not what happens, and is said.
+func TestDeclaredToBeLost(t *testing.T) {
+	s := subject(t, changing("v1beta1", func(o map[string]any) {
+		if spec := within(o, "spec"); spec["image"] != nil {
+			spec["image"] = "another"
+		}
+	}), sampled(t))
+	s.Lossy = func(_, _, path string) (string, bool) { return "there are no images", path == "spec.image" }
+	for _, result := range judge(t, apiServer.Cluster(t), s, requirement.ResourceReadEveryVersion, requirement.ResourceWriteNoOp) {
+		if result.Verdict != requirement.Tolerated || !strings.Contains(result.Reason, "spec.image: expected ") || !strings.Contains(result.Reason, "(declared lossy, but it comes back as another value)") {
+			t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
+		}
+	}
+}
+
 // TestListsOfOldObjects loses a field on the way to a version that is not the storage version: what was stored at that one never had it.
 func TestListsOfOldObjects(t *testing.T) {
 	s := subject(t, changing("v1alpha1", func(o map[string]any) { delete(within(o, "spec"), "image") }), sampled(t))

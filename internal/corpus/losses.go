@@ -43,6 +43,10 @@ type Loss struct {
 	// set.
 	MadeUp bool
 
+	// Declared says that the user declared that the field is lost, and that another value has come instead, see Schema.Replaces. It is for
+	// callers to set.
+	Declared bool
+
 	selector bool // it is a label selector without requirements
 }
 
@@ -89,6 +93,9 @@ func (l Loss) String() string {
 	case l.Default != nil:
 		text += ", which becomes the default " + shown(l.Default)
 	}
+	if l.Declared {
+		text += " (declared lossy, but it comes back as another value)"
+	}
 	if l.MadeUp {
 		text += MadeUpNote
 	}
@@ -119,6 +126,35 @@ func (s *Schema) Effect(l Loss) string {
 		return "lost"
 	}
 	return "changed"
+}
+
+// Replaces reports whether another value has taken the place of what was there. None has where there is nothing now, or what stands for
+// nothing, the default or a part of what was there.
+func (s *Schema) Replaces(l Loss) bool {
+	return s.Effect(l) == "changed" && !IsEmpty(l.After) && l.After != noTime && !isPart(l.After, l.Before)
+}
+
+// isPart reports whether one value is what is left of another that lost items or fields.
+func isPart(value, whole any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		fields, is := whole.(map[string]any)
+		for key, inner := range value {
+			is = is && (IsEmpty(inner) || isPart(inner, fields[key]))
+		}
+		return is
+	case []any:
+		items, is := whole.([]any)
+		for _, item := range value {
+			at := slices.IndexFunc(items, func(other any) bool { return isPart(item, other) })
+			if at < 0 {
+				return false
+			}
+			items = items[at+1:]
+		}
+		return is
+	}
+	return equal(value, whole)
 }
 
 // printable is text with what is not visible escaped, such as line ends and marks that turn the direction of reading.

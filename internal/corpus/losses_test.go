@@ -247,3 +247,38 @@ func TestLossesSayWhatIsCutAway(t *testing.T) {
 		}
 	}
 }
+
+// TestReplaces tells what is left of a value, or stands for none, from another value.
+func TestReplaces(t *testing.T) {
+	t.Parallel()
+	list := func(items ...any) []any { return items }
+	item := func(name string, fields ...any) map[string]any {
+		return map[string]any{"name": name, "more": fields}
+	}
+	for name, test := range map[string]struct {
+		before, after any
+		replaces      bool
+	}{
+		"nothing":               {"orders/", nil, false},
+		"an empty text":         {"orders/", "", false},
+		"another text":          {"orders/", "orders", true},
+		"another number":        {int64(3), int64(2), true},
+		"zero":                  {int64(3), int64(0), false},
+		"no time":               {"1m", "0s", false},
+		"false":                 {true, false, false},
+		"true":                  {false, true, true},
+		"a shorter list":        {list("a", "b", "c"), list("a", "c"), false},
+		"no items":              {list("a"), list(), false},
+		"another order":         {list("a", "b"), list("b", "a"), true},
+		"a shorter, other list": {list("a", "b", "c"), list("a", "d"), true},
+		"a longer list":         {list("a"), list("a", "a"), true},
+		"items with less":       {list(item("a", "x"), item("b", "y")), list(map[string]any{"name": "b"}), false},
+		"items with others":     {list(item("a", "x"), item("b", "y")), list(item("b", "x")), true},
+		"another type":          {list("a"), "a", true},
+	} {
+		var schema *Schema
+		if got := schema.Replaces(Loss{Path: "spec.a", Before: test.before, After: test.after}); got != test.replaces {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -253,11 +254,17 @@ func (r *round) scaled(ctx context.Context, o *object, replicas int64) {
 		}
 		path := strings.Trim(r.subresources(version).Scale.SpecReplicasPath, ".")
 		got, known := r.replicas(ctx, o, version)
+		lossy := r.lossy(version, path)
 		switch {
-		case r.lossy(version, path):
+		case got == replicas && known || lossy && !known:
+		case lossy:
+			change := corpus.Loss{Path: path, Before: replicas, After: got, Declared: true}
+			if r.definition.Schema(version).Replaces(change) {
+				r.violated(ctx, requirement.PartEmpty, o, "scaled at %s, the scale read at %s (stored at %s): %s", o.version, version, r.storage, change)
+			}
 		case !known:
 			r.fail(ctx, o, "scaled at %s, the scale read at %s (stored at %s): %s: expected %d, got nothing", o.version, version, r.storage, path, replicas)
-		case got != replicas:
+		default:
 			r.fail(ctx, o, "scaled at %s, the scale read at %s (stored at %s): %s: expected %d, got %d", o.version, version, r.storage, path, replicas, got)
 		}
 	}

@@ -136,23 +136,30 @@ func (r *round) kept(ctx context.Context, o *object, got *unstructured.Unstructu
 	}
 }
 
-// dropped says what kind of values were left out, which is put up with.
+// dropped says what kind of values were left out, or what else is put up with.
 func dropped(losses []corpus.Loss) string {
-	if losses[0].MadeUp {
+	switch {
+	case losses[0].Declared:
+		return "a field that is declared lossy is another value"
+	case losses[0].MadeUp:
 		return "content was dropped that no user has"
 	}
 	return "empty values were dropped"
 }
 
-// losses compares two reads at a version, apart from what the user declared to be lossy. It returns what was lost, and
-// what was left out because it was empty or, after that, had been made up.
+// losses compares two reads at a version, apart from what the user declared to be lossy. It returns what was lost, and what is put up with:
+// what is another value instead of being lost as declared, what was left out because it was empty and, after that, what had been made up.
 func (c *chapter) losses(version string, before, after map[string]any) (lost, empty []corpus.Loss) {
-	var madeUp []corpus.Loss
+	var declared, madeUp []corpus.Loss
 	definition := c.env.Subject.Corpus.Definition
-	for _, loss := range definition.Schema(version).Losses(before, after) {
+	schema := definition.Schema(version)
+	for _, loss := range schema.Losses(before, after) {
 		loss.MadeUp = c.env.Subject.Corpus.IsMadeUp(loss.Path, append([]string{version}, definition.Versions()...)...)
+		loss.Declared = c.lossy(version, loss.Path)
 		switch {
-		case c.lossy(version, loss.Path):
+		case loss.Declared && schema.Replaces(loss):
+			declared = append(declared, loss)
+		case loss.Declared:
 		case loss.MadeUp:
 			madeUp = append(madeUp, loss)
 		case loss.Empty:
@@ -161,7 +168,7 @@ func (c *chapter) losses(version string, before, after map[string]any) (lost, em
 			lost = append(lost, loss)
 		}
 	}
-	return lost, append(empty, madeUp...)
+	return lost, slices.Concat(declared, empty, madeUp)
 }
 
 // lossy reports whether the user declared that a path at a version is lost by way of any other. All are on the way: API

@@ -64,6 +64,16 @@ spec:
   - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: *schema}}
 `
 
+// boxed is a webhook for boxes that does something to their specs.
+func boxed(t *testing.T, spoil func(spec map[string]any)) *suites.Subject {
+	t.Helper()
+	return served{handler: stranger{change: func(object map[string]any) {
+		if spec := specOf(object); spec != nil {
+			spoil(spec)
+		}
+	}}}.of(t, boxes)
+}
+
 // TestLawfulNotes has v2 of boxes hold neither the spelling of a prefix, which is lower-cased, nor more than the first host. Annotations keep
 // both as long as what they belong to is as it was. Only objects that are written at v2 lose something.
 func TestLawfulNotes(t *testing.T) {

@@ -22,11 +22,11 @@ type losses struct {
 	declarations map[string]bool // what the user declares lossy and was reported, by spec and place
 }
 
-// lost returns what an object lost on the way through the second version of a pair, but for what is declared, and for what API servers put
-// back: they fill in the defaults of the version at which objects are stored whenever they read one from storage.
+// lost returns what an object lost on the way through the second version of a pair, but for what is declared to be lost, and for what API
+// servers put back: they fill in the defaults of the version at which objects are stored whenever they read one from storage.
 func (ls *losses) lost(pair corpus.Pair, before, after map[string]any) []corpus.Loss {
 	schema := ls.definition.schemaOf(pair.From)
-	lost := slices.DeleteFunc(schema.Losses(before, after), func(l corpus.Loss) bool { return ls.declared(pair, l.Path) })
+	lost := ls.undeclared(pair, schema.Losses(before, after))
 	if len(lost) == 0 || !ls.definition.isStored(pair.From) {
 		return lost
 	}
@@ -36,6 +36,17 @@ func (ls *losses) lost(pair corpus.Pair, before, after map[string]any) []corpus.
 	return slices.DeleteFunc(lost, func(l corpus.Loss) bool {
 		return l.After == nil && !slices.ContainsFunc(left, func(still corpus.Loss) bool { return still.Path == l.Path })
 	})
+}
+
+// undeclared returns losses but those that are declared. Where another value comes instead, the declaration is noted: nobody said that.
+func (ls *losses) undeclared(pair corpus.Pair, lost []corpus.Loss) []corpus.Loss {
+	var left []corpus.Loss
+	for _, l := range lost {
+		if l.Declared = ls.declared(pair, l.Path); !l.Declared || ls.definition.schemaOf(pair.From).Replaces(l) {
+			left = append(left, l)
+		}
+	}
+	return left
 }
 
 // declared reports whether the user said that a conversion loses what is at a path.

@@ -75,8 +75,11 @@ const none requirement.PartName = ""
 
 // partOf returns the part that a loss is in.
 func partOf(l corpus.Loss) requirement.PartName {
-	if l.Empty {
+	switch {
+	case l.Empty:
 		return requirement.PartEmpty
+	case l.Declared:
+		return requirement.PartRedefined
 	}
 	return none
 }
@@ -172,6 +175,10 @@ func (ts *trials) someCame(ctx context.Context) {
 // report fails the spec because of what was found, or makes it Tolerated.
 func (ts *trials) report(ctx context.Context, what property, all []found) {
 	GinkgoHelper()
+	// That a field is declared to be lost, and changes instead, is said where it is put up with.
+	all = slices.DeleteFunc(all, func(f found) bool {
+		return f.part == requirement.PartRedefined && ts.env.Severity(f.part) != requirement.Tolerated
+	})
 	// One that API servers accept is not worth reporting next to one that they reject. Of content that was made up all is said, at the end.
 	if ts.findings.fails(all) {
 		all = slices.DeleteFunc(slices.Clone(all), func(f found) bool { return ts.env.Severity(f.part) == requirement.Tolerated })

@@ -158,13 +158,3 @@ func inRest(change func(item map[string]any)) func(spec map[string]any) {
 		}
 	}
 }
-
-// boxed is a webhook for boxes that does something to their specs.
-func boxed(t *testing.T, spoil func(spec map[string]any)) *suites.Subject {
-	t.Helper()
-	return served{handler: stranger{change: func(object map[string]any) {
-		if spec := specOf(object); spec != nil {
-			spoil(spec)
-		}
-	}}}.of(t, boxes)
-}
