@@ -35,6 +35,9 @@ func (t *targeting) usual(n *node, w way) {
 			t.add(rankEnum, "the value "+shown(value), w.fixing(n.path, value))
 		}
 	}
+	if n.kind == list && n.minItems == 0 && n.items != nil && n.items.kind == text && n.path != "" {
+		t.add(rankSpecial, "to have no items", w.fixing(n.path, []any{})) // which is one item, "", once it is joined and split
+	}
 	t.keyed(n, w)
 	for _, part := range n.knownParts() {
 		t.add(rankEnum, "the part "+shown(part), w.fixing(n.path, part))
@@ -122,6 +125,12 @@ func (n *node) knownParts() []any {
 	return parts
 }
 
+// off is what a number is that limits nothing, or switches something off, where no other number below 0 is allowed.
+const off = -1
+
+// hasSwitch reports whether a number is at least that.
+func (n *node) hasSwitch() bool { return n.minimum != nil && *n.minimum == off && !n.aboveMinimum }
+
 // option is a field that has one of a few values, or none where that is nil.
 type option struct {
 	*node
@@ -149,7 +158,9 @@ func (t *targeting) together(n *node, w way) {
 				one.values = append(one.values, false)
 			}
 		case p.kind == integer:
-			one.values = p.wellKnown()
+			if one.values = p.wellKnown(); p.hasSwitch() {
+				one.values = append(one.values, int64(off))
+			}
 		}
 		if len(one.values) == 0 {
 			continue

@@ -13,7 +13,7 @@ import (
 // TestFloor wants what programs take apart, take for granted or cut to be in some object, whatever the seed.
 func TestFloor(t *testing.T) {
 	t.Parallel()
-	d := defined(t, widget(spec(`host: {type: string}, port: {type: integer}, tls: {type: boolean}, mode: {type: string, enum: [A, B, C]}, level: {type: string, enum: [U, V]},
+	d := defined(t, widget(spec(`host: {type: string}, port: {type: integer}, tls: {type: boolean}, keep: {type: integer, minimum: -1}, mode: {type: string, enum: [A, B, C]}, level: {type: string, enum: [U, V]},
 		args: {type: array, items: {type: string}}, files: {type: object, additionalProperties: {type: string}}, data: {type: string, format: byte}, page: {type: string, description: A URL.},
 		quantities: {type: object, additionalProperties: {x-kubernetes-int-or-string: true, pattern: '^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$'}}, at: {type: string, format: date-time},
 		contact: {type: string, pattern: '^[^<>]{1,40}$'}, author: {type: string, pattern: '^[^<>]{1,20} <[^@ ]+@[^>]+>$'},
@@ -108,6 +108,13 @@ func TestFloor(t *testing.T) {
 			}
 		}
 	}
+	for _, mode := range []any{"A", "B", "C"} {
+		wanted[fmt.Sprintf("spec: %v with -1", mode)] = func(value any) bool {
+			fields, _ := value.(map[string]any)
+			return fields["mode"] == mode && fields["keep"] == int64(-1)
+		}
+	}
+	wanted["spec.args has no items"] = func(value any) bool { list, is := value.([]any); return is && len(list) == 0 }
 	for _, port := range []any{int64(443), int64(80), int64(22), int64(8443)} {
 		for _, tls := range []any{true, false, nil} {
 			wanted[fmt.Sprintf("spec: %v with %v", port, tls)] = func(value any) bool {

@@ -51,6 +51,7 @@ spec:
               path: {type: string}
               mode: {type: string, enum: [Blue, Green, Canary]}
               level: {type: string, enum: [Low, Middle, High]}
+              keep: {type: integer, format: int64, minimum: -1}
               limit: {type: integer, nullable: true}
               note: {type: string, nullable: true}
               quota: {type: object, nullable: true, properties: {limit: {type: integer}}}
@@ -109,6 +110,7 @@ spec:
                 properties:
                   mode: {type: string, enum: [Blue, Green, Canary]}
                   level: {type: string, enum: [Low, Middle, High]}
+                  keep: {type: integer, minimum: -1}
                   limit: {type: integer, nullable: true}
                   note: {type: string, nullable: true}
                   quota: {type: object, nullable: true, properties: {limit: {type: integer}}}
@@ -379,6 +381,17 @@ func kindsOfBugs() map[string]func(from, to string, object map[string]any) {
 			if fields["mode"] == "Green" && fields["level"] == "Low" {
 				fields["level"] = "High"
 			}
+		})),
+		"what to keep without a limit has no mode": forth(parts(func(fields map[string]any) {
+			if keep, is := fields["keep"].(json.Number); is && keep == "-1" {
+				delete(fields, "mode")
+			}
+		})),
+		"no arguments become an empty one": forth(inSpec(func(key string, value any) (any, bool) {
+			if list, is := value.([]any); is && key == "args" && len(list) == 0 {
+				return []any{""}, true
+			}
+			return value, true
 		})),
 		"managed fields of the status are dropped": func(_, _ string, object map[string]any) {
 			metadata := object["metadata"].(map[string]any)
