@@ -269,7 +269,7 @@ func compareFields(n *node, path string, before, after map[string]any) []Loss {
 	for _, key := range slices.Sorted(maps.Keys(before)) {
 		field, value := n.kept(key), before[key]
 		other, found := after[key]
-		if found && equal(value, other) {
+		if found && equal(value, other) || n.takesForDefault(key, value, other) {
 			continue
 		}
 		if other == nil && (!found || value != nil) && field.replaces(value, found) {
@@ -327,10 +327,26 @@ func (n *node) isSelector() bool {
 
 // distinguishes reports whether a field is one of a type of Kubernetes in which 0 or false is not the same as nothing.
 func (n *node) distinguishes(key string, value any) bool {
-	if n == nil || !IsZero(value) {
+	return n != nil && IsZero(value) && n.isKnownIn(meaningfulZeros(), key)
+}
+
+// takesForDefault reports whether a field is one of a type of Kubernetes in which "" is the same as the default, of two values of which one is
+// "" and the other that, or nothing.
+func (n *node) takesForDefault(key string, value, other any) bool {
+	field := n.child(key)
+	if field == nil || field.def == nil || value != "" && other != "" {
 		return false
 	}
-	for fields, names := range meaningfulZeros() {
+	rest := value
+	if value == "" {
+		rest = other
+	}
+	return (rest == nil || rest == "" || equal(rest, field.def)) && n.isKnownIn(emptyDefaults(), key)
+}
+
+// isKnownIn reports whether a table names a field of an object, by the fields that identify its type.
+func (n *node) isKnownIn(table map[string][]string, key string) bool {
+	for fields, names := range table {
 		if slices.Contains(names, key) && !slices.ContainsFunc(strings.Fields(fields), func(name string) bool { return n.byName[name] == nil }) {
 			return true
 		}

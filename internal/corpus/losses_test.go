@@ -45,7 +45,9 @@ const comparedSchema = `{type: object, properties: {status: {type: object}, spec
 	volume: {type: object, properties: {size: {type: string, pattern: '^[1-9][0-9]{0,3}(Gi?|Ti?)$'}, code: {type: string, pattern: '^[0-9]+[A-Z]+$'}, emptyDir: {type: object, properties: {medium: {type: string}}}}},
 	map: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name, kind], items: {type: object, required: [name], properties: {name: {type: string}, kind: {type: string, default: A}, value: {type: integer}}}},
 	lit: {type: boolean, default: true}, dark: {type: boolean, default: false}, level: {type: integer, nullable: true, default: 3}, words: {type: array, default: [a], items: {type: string}}, free: {type: object, additionalProperties: {type: string}},
-	toleration: {type: object, properties: {key: {type: string}, operator: {type: string}, value: {type: string}, effect: {type: string}, tolerationSeconds: {type: integer}}}}}}}`
+	toleration: {type: object, properties: {key: {type: string}, operator: {type: string}, value: {type: string}, effect: {type: string}, tolerationSeconds: {type: integer}}},
+	container: {type: object, properties: {containerPort: {type: integer}, hostIP: {type: string}, hostPort: {type: integer}, name: {type: string}, protocol: {type: string, default: TCP}}},
+	listener: {type: object, properties: {containerPort: {type: integer}, protocol: {type: string, default: TCP}}}}}}}`
 
 func TestLosses(t *testing.T) {
 	t.Parallel()
@@ -87,6 +89,13 @@ func TestLosses(t *testing.T) {
 		{`{"spec":{}}`, `{"spec":{"selector":{}}}`, "", ""},
 		{`{"spec":{"toleration":{"value":"","tolerationSeconds":0}}}`, `{"spec":{"toleration":{}}}`, `spec.toleration.tolerationSeconds: expected 0, got nothing (empty); spec.toleration.value: expected "", got nothing (empty)`, `spec.toleration.tolerationSeconds: expected 0, got nothing; spec.toleration.value: expected "", got nothing (empty)`},
 		{`{"spec":{"toleration":{"tolerationSeconds":0}}}`, `{"spec":{}}`, `spec.toleration.tolerationSeconds: expected 0, got nothing (empty)`, `spec.toleration.tolerationSeconds: expected 0, got nothing`},
+		{`{"spec":{"container":{"name":"a","protocol":""}}}`, `{"spec":{"container":{"name":"a"}}}`, `spec.container.protocol: expected "", got nothing (empty)`, ""},
+		{`{"spec":{"container":{"protocol":""}}}`, `{"spec":{"container":{"protocol":"TCP"}}}`, `spec.container.protocol: expected "", got "TCP"`, ""},
+		{`{"spec":{"container":{"protocol":"TCP"}}}`, `{"spec":{"container":{"protocol":""}}}`, `spec.container.protocol: expected "TCP", got ""`, ""},
+		{`{"spec":{"container":{"protocol":""}}}`, `{"spec":{"container":{"protocol":"UDP"}}}`, `spec.container.protocol: expected "", got "UDP"`, `spec.container.protocol: expected "", got "UDP"`},
+		{`{"spec":{"container":{"protocol":"UDP"}}}`, `{"spec":{"container":{"protocol":""}}}`, `spec.container.protocol: expected "UDP", got ""`, `spec.container.protocol: expected "UDP", got ""`},
+		{`{"spec":{"container":{"protocol":"UDP"}}}`, `{"spec":{"container":{}}}`, `spec.container.protocol: expected "UDP", got nothing`, `spec.container.protocol: expected "UDP", got nothing, which becomes the default "TCP"`},
+		{`{"spec":{"listener":{"protocol":""}}}`, `{"spec":{"listener":{}}}`, `spec.listener.protocol: expected "", got nothing (empty)`, `spec.listener.protocol: expected "", got nothing, which becomes the default "TCP"`},
 		{`{"spec":{"mode":{"pass":{}}}}`, `{"spec":{"mode":{}}}`, "", `spec.mode.pass: expected {}, got nothing`},
 		{`{"spec":{"mode":{"pass":{}}}}`, `{"spec":{}}`, "", `spec.mode.pass: expected {}, got nothing`},
 		{`{"spec":{"mode":{}}}`, `{"spec":{"mode":{"pass":{}}}}`, "", ""},

@@ -151,6 +151,19 @@ func meaningfulZeros() map[string][]string {
 	}
 }
 
+// emptyDefaults are fields of types of Kubernetes that take "" for their default, by the fields that identify the types. Encoders leave it out,
+// and schemas that have these types fill the default in.
+func emptyDefaults() map[string][]string {
+	return map[string][]string{
+		"containerPort hostIP hostPort name protocol":   {"protocol"},
+		"name nodePort port protocol targetPort":        {"protocol"},
+		"appProtocol name port protocol":                {"protocol"},
+		"image keyring monitors pool user":              {"keyring", "pool", "user"},
+		"iqn iscsiInterface lun targetPortal":           {"iscsiInterface"},
+		"fsType gateway storageMode storagePool system": {"fsType", "storageMode"},
+	}
+}
+
 // wideFields are fields of types of Kubernetes that hold any integer of 64 bits which is not negative.
 func wideFields() []string { return []string{"terminationGracePeriodSeconds", "tolerationSeconds"} }
 
