@@ -224,68 +224,128 @@ func loneItem(object *unstructured.Unstructured, item []fieldpath.Step) *unstruc
 	return less
 }
 
-// beside notes what several fields take in another field of the object, or that it is not there. The object of the first is as small as can be.
+// turn is what findings take in another field of their objects: that it is there, or that it is not.
+type turn struct {
+	example *unstructured.Unstructured // that has the field
+	at      string                     // the field, at the version of that
+	absent  bool
+	words   string
+
+	shown map[string]string // the field that shows it at each other version; empty if none is known to
+}
+
+// beside notes what several fields take in another field of the object, or that it is not there. Of each version it is asked of one object, that of
+// the first of the places that nothing explains: the first of all is as small as can be.
 func (q *inquiry) beside(ctx context.Context, places []found) {
-	fields := map[string]bool{}
-	for _, f := range places {
-		fields[f.path] = true
-	}
-	if len(fields) < fewSharing || !q.isOpen(places[0]) {
-		return
-	}
-	first := places[0]
-	version := q.c.definition.schemaOf(first.pair.From)
-	for _, at := range corpus.Leaves(first.subject) {
-		value, _ := corpus.Value(first.subject.Object, at)
-		when := fmt.Sprintf("where %s is %s", version.Pattern(at), inShort(value))
-		if q.share(ctx, places, at, when, func(object *unstructured.Unstructured) *unstructured.Unstructured {
-			if _, has := corpus.Value(object.Object, at); !has {
-				return nil
+	asked := map[string]bool{}
+	for first, f := range places {
+		fields := map[string]bool{}
+		for i, other := range places {
+			if places[i].when == "" {
+				fields[other.path] = true
 			}
-			return corpus.Without(object, at)
-		}) {
+		}
+		if len(fields) < fewSharing {
 			return
 		}
-	}
-	if at := q.lacking(ctx, first); at != "" {
-		q.share(ctx, places, at, "without "+version.Pattern(at), func(object *unstructured.Unstructured) *unstructured.Unstructured {
-			return q.with(ctx, object, at)
-		})
+		if places[first].when == "" && q.isOpen(f) && !asked[f.pair.From] {
+			asked[f.pair.From] = true
+			q.turns(ctx, places, first)
+		}
 	}
 }
 
-// share notes the circumstances of the places whose findings are gone once something is otherwise at a path of their objects, and reports whether
-// these are the first and enough others. What is to be otherwise is nil for objects in which it cannot be.
-func (q *inquiry) share(ctx context.Context, places []found, at, when string, otherwise func(*unstructured.Unstructured) *unstructured.Unstructured) bool {
-	var sharing []int
-	fields, all := map[string]bool{}, true
+// turns looks for what one of some places takes, and others as well.
+func (q *inquiry) turns(ctx context.Context, places []found, first int) {
+	f := places[first]
+	schema := q.c.definition.schemaOf(f.pair.From)
+	for _, at := range corpus.Leaves(f.subject) {
+		value, _ := corpus.Value(f.subject.Object, at)
+		words := fmt.Sprintf("where %s is %s", schema.Pattern(at), inShort(value))
+		if q.share(ctx, places, first, &turn{example: f.subject, at: at, words: words}) {
+			return
+		}
+	}
+	if at := q.lacking(ctx, f); at != "" {
+		if example := q.with(ctx, f.subject, at); example != nil {
+			q.share(ctx, places, first, &turn{example: example, at: at, absent: true, words: "without " + schema.Pattern(at)})
+		}
+	}
+}
+
+// share notes the circumstances of the places whose findings are gone once it is otherwise in their objects, and reports whether these are one that is
+// given and enough others.
+func (q *inquiry) share(ctx context.Context, places []found, first int, t *turn) bool {
+	if strings.HasPrefix(t.at, "metadata") || !q.turnsOn(ctx, places[first], t) {
+		return false
+	}
+	sharing, all := []int{first}, true
+	fields := map[string]bool{places[first].path: true}
 	for i, f := range places {
-		if !q.isOpen(f) || strings.HasPrefix(at, "metadata") || fieldpath.Within(at, f.effect.at) || fieldpath.Within(f.effect.at, at) {
+		if i == first || !q.isOpen(f) {
 			continue
 		}
 		asked := q.mayAsk(ctx)
-		switch other := otherwise(f.subject); {
-		case other != nil && (asked && q.takes(ctx, f, other) || !asked && all): // as far as is known
+		if asked && q.turnsOn(ctx, f, t) || !asked && all && q.otherwise(ctx, f, t) != nil { // as far as is known
 			sharing, fields[f.path] = append(sharing, i), true
-		case i == 0:
-			return false
-		default:
+		} else {
 			all = false
 		}
 	}
-	if len(fields) < fewSharing || sharing[0] != 0 {
+	if len(fields) < fewSharing {
 		return false
 	}
 	for _, i := range sharing {
-		places[i].when = when
+		places[i].when = t.words
 	}
 	return true
 }
 
+// turnsOn reports whether a finding takes what another one does.
+func (q *inquiry) turnsOn(ctx context.Context, f found, t *turn) bool {
+	other := q.otherwise(ctx, f, t)
+	return other != nil && q.takes(ctx, f, other)
+}
+
+// otherwise returns the object of a finding without what it may take; nil if that is about the same field, or cannot be otherwise.
+func (q *inquiry) otherwise(ctx context.Context, f found, t *turn) *unstructured.Unstructured {
+	at := q.at(ctx, f.pair.From, t)
+	if at == "" || fieldpath.Within(at, f.effect.at) || fieldpath.Within(f.effect.at, at) {
+		return nil
+	}
+	if t.absent {
+		return q.with(ctx, f.subject, at)
+	}
+	if _, has := corpus.Value(f.subject.Object, at); !has {
+		return nil
+	}
+	return corpus.Without(f.subject, at)
+}
+
+// at returns the field that shows at a version what findings may take; empty if none is known to.
+func (q *inquiry) at(ctx context.Context, version string, t *turn) string {
+	way := corpus.Pair{From: t.example.GroupVersionKind().Version, To: version}
+	if way.From == version {
+		return t.at
+	}
+	if _, known := t.shown[version]; !known && q.mayAsk(ctx) {
+		if t.shown == nil {
+			t.shown = map[string]string{}
+		}
+		t.shown[version] = ""
+		if q.c.routes.isOpen(ctx, way) {
+			if places := q.c.survivors.shown(ctx, way, t.example, t.at); len(places) > 0 {
+				t.shown[version] = places[0]
+			}
+		}
+	}
+	return t.shown[version]
+}
+
 // lacking returns a field that the object of a finding does not have, and with which it is not found; empty if there is none. It is not looked for
-// where the other version has no room for the value.
+// where the other version has no room for the value, as far as it is known.
 func (q *inquiry) lacking(ctx context.Context, f found) string {
-	if f.effect.lacks != "" && !f.effect.kept {
+	if f.effect.lacks != "" && !f.effect.kept && !q.c.survivors.on(ctx, f.pair)[q.c.definition.schemaOf(f.pair.From).Place(f.path)] {
 		return ""
 	}
 	return q.c.stock.pool(ctx, f.pair.From).generator.Needed(ctx, f.subject, func(ctx context.Context, objects []*unstructured.Unstructured) []string {

@@ -159,6 +159,56 @@ func TestOneBreakdown(t *testing.T) {
 	}
 }
 
+// TestOneTurn has a webhook lose several fields where another one is there, or is not. Each has another name at each version, and it is one cause
+// all the same.
+func TestOneTurn(t *testing.T) {
+	t.Parallel()
+	names := map[string]string{"paused": "suspend", "first": "one", "second": "two", "hint": "clue"}
+	definition := strings.Replace(numbers(`{spec: {type: object, properties: {paused: {type: boolean}, first: {type: string}, second: {type: string}, hint: {type: integer}}}}`), "schema: *schema}",
+		`schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {suspend: {type: boolean}, one: {type: string}, two: {type: string}, clue: {type: integer}}}}}}}`, 1)
+	for name, test := range map[string]struct {
+		isOff func(spec map[string]any) bool
+		want  []string // any of these
+	}{
+		"there":     {func(spec map[string]any) bool { return spec["paused"] == true }, []string{"where spec.paused is true", "where spec.suspend is true"}},
+		"not there": {func(spec map[string]any) bool { return spec["hint"] == nil }, []string{"without spec.hint", "without spec.clue"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			subject := served{handler: stranger{converts: func(from, to string, object map[string]any) string {
+				spec := specOf(object)
+				into := map[string]any{}
+				for field, other := range names {
+					if from == "v2" {
+						field, other = other, field
+					}
+					if value, has := spec[field]; has {
+						into[other] = value
+					}
+				}
+				if to == "v1" && test.isOff(into) {
+					delete(into, "first")
+					delete(into, "second")
+				}
+				if spec != nil {
+					object["spec"] = into
+				}
+				return ""
+			}}}.of(t, definition)
+			subject.Objects = 12
+			whens, fields := map[string]bool{}, map[string]bool{}
+			for _, r := range selected(t, subject, 1, requirement.WebhookConversionRoundTrip) {
+				for _, f := range r.Findings {
+					whens[f.When], fields[f.Field] = true, true
+				}
+			}
+			if len(whens) != 1 || len(fields) != 4 || !slices.ContainsFunc(test.want, func(want string) bool { return whens[want] }) {
+				t.Errorf("%v have the causes %v, want one of %v", slices.Sorted(maps.Keys(fields)), slices.Sorted(maps.Keys(whens)), test.want)
+			}
+		})
+	}
+}
+
 // TestHomes has a webhook lose the same at two versions, where it has other names. It is said under which name the stored version has it.
 func TestHomes(t *testing.T) {
 	t.Parallel()
