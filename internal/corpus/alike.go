@@ -108,3 +108,78 @@ func (s *Schema) Ordered(other *Schema, path string) bool {
 
 // Equal reports whether two scalars mean the same at a path.
 func (s *Schema) Equal(path string, a, b any) bool { return s.at(fieldpath.Split(path)).same(a, b) }
+
+// Aligned returns what came of an object, with the items of lists whose order says nothing in the order that they had: those that the schema
+// says are sets, or are known by keys.
+func (s *Schema) Aligned(before, after map[string]any) map[string]any {
+	if s == nil || after == nil {
+		return after
+	}
+	fields, _ := s.root.aligned(before, after).(map[string]any)
+	return fields
+}
+
+func (n *node) aligned(before, after any) any {
+	switch after := after.(type) {
+	case map[string]any:
+		fields, is := before.(map[string]any)
+		if !is || n == nil {
+			return after
+		}
+		made := maps.Clone(after)
+		for key, inner := range after {
+			if other, has := fields[key]; has {
+				made[key] = n.kept(key).aligned(other, inner)
+			}
+		}
+		return made
+	case []any:
+		items, is := before.([]any)
+		if !is || n == nil {
+			return after
+		}
+		if ordered, is := n.ordered(items, after); is {
+			after = ordered
+		}
+		made := slices.Clone(after)
+		for i := range min(len(items), len(made)) {
+			made[i] = n.keptItem().aligned(items[i], made[i])
+		}
+		return made
+	}
+	return after
+}
+
+// ordered returns the items of a list in the order of another. It is false if that says something, or items cannot be distinguished.
+func (n *node) ordered(before, after []any) ([]any, bool) {
+	if n.listType == "" {
+		return nil, false
+	}
+	positions, distinct := n.positions(after)
+	if !distinct {
+		return nil, false
+	}
+	made, taken := make([]any, len(before), max(len(before), len(after))), make([]bool, len(after))
+	var open []int // places of items that are not among the others
+	for i, item := range before {
+		key, _ := n.identity(item)
+		if at, found := positions[key]; found && !taken[at] {
+			made[i], taken[at] = after[at], true
+		} else {
+			open = append(open, i)
+		}
+	}
+	for i, item := range after {
+		switch {
+		case taken[i]:
+		case len(open) > 0:
+			made[open[0]], open = item, open[1:]
+		default:
+			made = append(made, item)
+		}
+	}
+	for _, i := range slices.Backward(open) { // nothing is there any more
+		made = slices.Delete(made, i, i+1)
+	}
+	return made, true
+}

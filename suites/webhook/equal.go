@@ -98,7 +98,7 @@ func (e *equality) check(ctx context.Context, pair corpus.Pair, objects []*unstr
 		for _, place := range open {
 			if round < len(suspects[place]) {
 				s := suspects[place][round]
-				made := e.variants(pair, c, objects[s.object], trips[s.object].there.object, s.path)
+				made := e.variants(pair, c, objects[s.object], e.converted(pair, objects[s.object], trips[s.object]), s.path)
 				trying, variants = append(trying, s), append(variants, made...)
 				ends = append(ends, len(variants))
 			}
@@ -146,6 +146,7 @@ func (e *equality) suspects(pair corpus.Pair, c *common, objects []*unstructured
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[a], sizes[b]) })
 	e.p.effort.came += len(order)
 	for _, i := range order {
+		converted := e.converted(pair, objects[i], trips[i])
 		lost := from.Losses(objects[i].Object, trips[i].back.object)
 		leaves := corpus.Leaves(objects[i])
 		times := map[any]int{} // how many fields have a value
@@ -166,7 +167,7 @@ func (e *equality) suspects(pair corpus.Pair, c *common, objects []*unstructured
 			if values := c.values[place]; len(values) < 2*mostValues && !slices.Contains(values, before) {
 				c.values[place] = append(values, before)
 			}
-			after, there := corpus.Value(trips[i].there.object, path)
+			after, there := corpus.Value(converted, path)
 			spelled, _ := to.Spelled(path, before)
 			isEqual := to.Equal(path, spelled, after)
 			switch {
@@ -186,6 +187,13 @@ func (e *equality) suspects(pair corpus.Pair, c *common, objects []*unstructured
 		found[place] = all[:min(len(all), mostSuspects)]
 	}
 	return found
+}
+
+// converted is what an object became at the second version of a pair. The items of lists whose order says nothing at one of both are in the order
+// of the object's.
+func (e *equality) converted(pair corpus.Pair, object *unstructured.Unstructured, t trip) map[string]any {
+	from, to := e.p.definition.schemaOf(pair.From), e.p.definition.schemaOf(pair.To)
+	return to.Aligned(object.Object, from.Aligned(object.Object, t.there.object))
 }
 
 func rankOf(s suspect) int {
@@ -250,7 +258,7 @@ func (e *equality) trials(pair corpus.Pair, path string, objects []*unstructured
 			continue
 		}
 		value, _ := corpus.Value(objects[i].Object, path)
-		all = append(all, trial{value, t.there.object})
+		all = append(all, trial{value, e.converted(pair, objects[i], t)})
 	}
 	return all
 }

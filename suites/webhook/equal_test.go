@@ -335,6 +335,8 @@ func TestLawfulFields(t *testing.T) {
 			delete(notes, kept)
 		}
 	}
+	const listsWithoutOrder = `{a: {type: string}, modes: {type: array, x-kubernetes-list-type: set, items: {type: string, enum: [One, Two, Three]}},
+		servers: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {name: {type: string}, port: {type: integer}, tls: {type: boolean}}}}}`
 	differing := func(v1, v2 string) string {
 		return strings.Replace(numbers("{spec: {type: object, required: [a], properties: "+v1+"}}"), "schema: *schema}", "schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, required: [a], properties: "+v2+"}}}}}", 1)
 	}
@@ -356,6 +358,16 @@ func TestLawfulFields(t *testing.T) {
 			return value
 		}), relays},
 		"one for all, and keeps which": {lowered("policy", func(any) any { return "Allow" }), relays},
+		"sorts a set of few words, and items by name, at one version": {func(_, to string, object map[string]any) {
+			if spec := specOf(object); to == "v1" && spec != nil {
+				modes, _ := spec["modes"].([]any)
+				slices.SortFunc(modes, func(a, b any) int { return cmp.Compare(a.(string), b.(string)) })
+				servers, _ := spec["servers"].([]any)
+				slices.SortFunc(servers, func(a, b any) int {
+					return cmp.Compare(a.(map[string]any)["name"].(string), b.(map[string]any)["name"].(string))
+				})
+			}
+		}, differing(listsWithoutOrder, listsWithoutOrder)},
 		"a set in another order": {func(_, _ string, object map[string]any) {
 			if zones, is := specOf(object)["zones"].([]any); is {
 				slices.Reverse(zones)
