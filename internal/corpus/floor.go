@@ -35,6 +35,12 @@ func (t *targeting) usual(n *node, w way) {
 			t.add(rankEnum, "the value "+shown(value), w.fixing(n.path, value))
 		}
 	}
+	if n.kind == integer && n.enum == nil && n.accepts(int64(1)) && !equal(int64(1), n.def) {
+		t.add(rankTogether, "the number 1", w.fixing(n.path, int64(1))) // which many leave out
+	}
+	if items := n.namesakes(); items != nil {
+		t.add(rankSpecial, "keys that differ only in case", w.fixing(n.path, items))
+	}
 	if n.kind == list && n.minItems == 0 && n.items != nil && n.items.kind == text && n.path != "" {
 		t.add(rankSpecial, "to have no items", w.fixing(n.path, []any{})) // which is one item, "", once it is joined and split
 	}
@@ -91,6 +97,37 @@ func (t *targeting) keyed(n *node, w way) {
 	}
 }
 
+// namesakes returns two items of a list whose keys differ only in case, nil if there can be none. They have no more than they must.
+func (n *node) namesakes() []any {
+	if n.listType != "map" || n.items == nil || n.items.shallow || n.maxItems < 2 || n.minItems > 2 {
+		return nil
+	}
+	var items []any
+	for _, name := range []string{"Path", "PATH"} {
+		item := map[string]any{}
+		for field := range n.items.required {
+			of := n.items.child(field)
+			if of == nil {
+				return nil
+			}
+			values := slices.Concat(of.enum, of.others())
+			if slices.Contains(n.listKeys, field) && of.kind == text && of.enum == nil {
+				values = []any{name}
+			}
+			at := slices.IndexFunc(values, of.accepts)
+			if at < 0 {
+				return nil
+			}
+			item[field] = values[at]
+		}
+		items = append(items, item)
+	}
+	if _, distinct := n.positions(items); !distinct {
+		return nil
+	}
+	return items
+}
+
 // acceptsFields reports whether a map may have so many entries, with these keys and values.
 func (n *node) acceptsFields(fields map[string]any) bool {
 	for key, value := range fields {
@@ -141,6 +178,7 @@ type option struct {
 // together adds the targets for the fields of an object that have few values: any two of them meet with each of their values. Fields that
 // are there or not, and no more, meet in any few objects.
 func (t *targeting) together(n *node, w way) {
+	t.equals(n, w)
 	var options []option
 	var sizes []int
 	several := false
@@ -187,6 +225,27 @@ func (t *targeting) together(n *node, w way) {
 			}
 		}
 		t.add(rankTogether, fmt.Sprintf("fields together, %d of %d", i+1, len(rows)), to).style = style
+	}
+}
+
+// equals adds the targets for the numbers of an object that are all the same, and its texts.
+func (t *targeting) equals(n *node, w way) {
+	for _, value := range []any{int64(17), "same"} {
+		to, fields := w.to(n), 0
+		for _, p := range n.properties {
+			place := &t.g.places[p.id]
+			if place.broken || n.hasMeta(p.name) || len(p.variants) > 0 || slices.Contains(n.forbids, p.name) || place.level > 0 || p.enum != nil || len(p.hints) > 0 {
+				continue
+			}
+			if (p.kind == integer || p.kind == text) && p.accepts(value) {
+				to = to.fixing(p.path, value)
+				to.with[p.path] = true
+				fields++
+			}
+		}
+		if fields > 1 {
+			t.add(rankTogether, fmt.Sprintf("fields that are all %v", value), to)
+		}
 	}
 }
 

@@ -13,7 +13,9 @@ import (
 // TestFloor wants what programs take apart, take for granted or cut to be in some object, whatever the seed.
 func TestFloor(t *testing.T) {
 	t.Parallel()
-	d := defined(t, widget(spec(`host: {type: string}, port: {type: integer}, tls: {type: boolean}, keep: {type: integer, minimum: -1}, mode: {type: string, enum: [A, B, C]}, level: {type: string, enum: [U, V]},
+	d := defined(t, widget(spec(`host: {type: string}, port: {type: integer}, tls: {type: boolean}, keep: {type: integer, minimum: -1}, hostnames: {type: array, items: {type: string}}, region: {type: string}, schedule: {type: string},
+		parts: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name, sort], properties: {name: {type: string}, sort: {type: string, enum: [One, Two]}, size: {type: integer}}}},
+		quotas: {type: object, properties: {least: {type: integer}, most: {type: integer}, unit: {type: string}, per: {type: string}}}, mode: {type: string, enum: [A, B, C]}, level: {type: string, enum: [U, V]},
 		args: {type: array, items: {type: string}}, files: {type: object, additionalProperties: {type: string}}, data: {type: string, format: byte}, page: {type: string, description: A URL.},
 		quantities: {type: object, additionalProperties: {x-kubernetes-int-or-string: true, pattern: '^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$'}}, at: {type: string, format: date-time},
 		contact: {type: string, pattern: '^[^<>]{1,40}$'}, author: {type: string, pattern: '^[^<>]{1,20} <[^@ ]+@[^>]+>$'},
@@ -113,6 +115,25 @@ func TestFloor(t *testing.T) {
 			fields, _ := value.(map[string]any)
 			return fields["mode"] == mode && fields["keep"] == int64(-1)
 		}
+	}
+	is("spec.hostnames[*]", "*.example.com")
+	is("spec.region", "us-east-1")
+	is("spec.schedule", "@daily")
+	is("spec.quotas.most", int64(1))
+	for one, other := range map[string]string{"least": "most", "unit": "per"} {
+		wanted["spec.quotas has the same in "+one+" and "+other] = func(value any) bool {
+			fields, _ := value.(map[string]any)
+			return fields[one] != nil && equal(fields[one], fields[other])
+		}
+	}
+	wanted["spec.parts has names that differ only in case"] = func(value any) bool {
+		list, _ := value.([]any)
+		names := map[string]bool{}
+		for _, item := range list {
+			name, _ := item.(map[string]any)["name"].(string)
+			names[strings.ToLower(name)] = true
+		}
+		return len(names) < len(list)
 	}
 	wanted["spec.args has no items"] = func(value any) bool { list, is := value.([]any); return is && len(list) == 0 }
 	for _, port := range []any{int64(443), int64(80), int64(22), int64(8443)} {

@@ -24,7 +24,7 @@ const (
 	longestName  = 253 // of objects
 	longestLabel = 63  // of namespaces, and of names that are to fit into a label's value
 
-	manyLabels = 20
+	manyLabels, moreLabels = 20, 130
 
 	noteKey = "example.com/note"
 )
@@ -98,6 +98,8 @@ func busy(object *unstructured.Unstructured, number int) {
 	labels["example.com/pinned"] = "" // selectors ask for the key
 	labels["app.kubernetes.io/part-of"] = "Team_A.Billing"
 	labels["acme.dev/Team-A"], annotations["acme.dev/Team-A"] = "Billing", "Billing"
+	labels["app.kubernetes.io/managed-by"] = "Helm"
+	annotations["meta.helm.sh/release-name"] = "web"
 	annotations["example.com/empty"] = ""
 	annotations["owner"] = "Ada Lovelace <ada@example.com>"
 	annotations["example.com/runbook"] = strings.Repeat("Look at the logs first. ", 50)
@@ -115,7 +117,11 @@ func busy(object *unstructured.Unstructured, number int) {
 		object.SetGeneration(1<<53 - 1) // as a 32-bit integer or a float32 it is another number
 		object.SetOwnerReferences(owners)
 		object.SetFinalizers([]string{"example.com/held", "foregroundDeletion", "example.com/archived"})
-		for i := range manyLabels {
+		many := manyLabels
+		if number == 1 {
+			many = moreLabels
+		}
+		for i := range many {
 			labels[fmt.Sprintf("example.com/label-%d", i)], annotations[fmt.Sprintf("example.com/annotation-%d", i)] = "yes", "yes"
 		}
 	}

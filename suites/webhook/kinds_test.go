@@ -52,6 +52,10 @@ spec:
               mode: {type: string, enum: [Blue, Green, Canary]}
               level: {type: string, enum: [Low, Middle, High]}
               keep: {type: integer, format: int64, minimum: -1}
+              hostnames: {type: array, items: {type: string}}
+              least: {type: integer, minimum: 0}
+              most: {type: integer, minimum: 0}
+              parts: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {name: {type: string}, size: {type: integer}}}}
               limit: {type: integer, nullable: true}
               note: {type: string, nullable: true}
               quota: {type: object, nullable: true, properties: {limit: {type: integer}}}
@@ -111,6 +115,10 @@ spec:
                   mode: {type: string, enum: [Blue, Green, Canary]}
                   level: {type: string, enum: [Low, Middle, High]}
                   keep: {type: integer, minimum: -1}
+                  hostnames: {type: array, items: {type: string}}
+                  least: {type: integer, minimum: 0}
+                  most: {type: integer, minimum: 0}
+                  parts: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {name: {type: string}, size: {type: integer}}}}
                   limit: {type: integer, nullable: true}
                   note: {type: string, nullable: true}
                   quota: {type: object, nullable: true, properties: {limit: {type: integer}}}
@@ -387,6 +395,36 @@ func kindsOfBugs() map[string]func(from, to string, object map[string]any) {
 				delete(fields, "mode")
 			}
 		})),
+		"a wildcard of a hostname is dropped": forth(texts(func(s string) string { return strings.TrimPrefix(s, "*.") }, "hostnames")),
+		"most is dropped where it is least": forth(parts(func(fields map[string]any) {
+			if fields["most"] != nil && fields["most"] != json.Number("0") && fields["most"] == fields["least"] {
+				delete(fields, "most")
+			}
+		})),
+		"most is dropped where it is 1": forth(without("most", func(value any) bool { return value == json.Number("1") })),
+		"parts whose names differ in case are one": forth(inSpec(func(key string, value any) (any, bool) {
+			list, is := value.([]any)
+			if !is || key != "parts" {
+				return value, true
+			}
+			known := map[string]bool{}
+			return slices.DeleteFunc(list, func(item any) bool {
+				name := strings.ToLower(fmt.Sprint(item.(map[string]any)["name"]))
+				defer func() { known[name] = true }()
+				return known[name]
+			}), true
+		})),
+		"annotations beyond 64 are dropped": func(_, _ string, object map[string]any) {
+			annotations := metadataOf(object, "annotations")
+			for _, key := range slices.Sorted(maps.Keys(annotations))[min(len(annotations), 64):] {
+				delete(annotations, key)
+			}
+		},
+		"objects of Helm lose their text": func(_, to string, object map[string]any) {
+			if metadataOf(object, "labels")["app.kubernetes.io/managed-by"] == "Helm" {
+				forth(texts(func(string) string { return "" }))("", to, object)
+			}
+		},
 		"no arguments become an empty one": forth(inSpec(func(key string, value any) (any, bool) {
 			if list, is := value.([]any); is && key == "args" && len(list) == 0 {
 				return []any{""}, true
