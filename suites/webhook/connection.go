@@ -27,6 +27,8 @@ type connection struct {
 	last   exchange           // the exchange that was answered last
 	proven []byte             // the body of a request that the webhook converted, which tells a slow one from one that hangs; nil before there is one
 	hands  *handshake         // what came of the first TLS handshake
+
+	outlives bool // the webhook went on after it broke a connection, as servers do that catch panics: to wait each time for it to end takes minutes
 }
 
 // send sends a body as it is.
@@ -119,7 +121,10 @@ func (c *connection) hung(ctx context.Context) (is bool, why error) {
 // end says why a webhook has ended that did not answer, if it has: its program did, which is known a moment after the connection broke, or
 // it does not answer what it converted before either.
 func (c *connection) end(ctx context.Context) error {
-	const moments = 20
+	moments, moment := 20, 50*time.Millisecond
+	if c.outlives {
+		moments, moment = 1, 10*time.Millisecond
+	}
 	alive := c.env.Subject.Alive
 	var silent error
 	for range moments {
@@ -138,8 +143,9 @@ func (c *connection) end(ctx context.Context) error {
 		if silent == nil && (alive == nil || c.proven != nil) {
 			return nil
 		}
-		_ = pause.For(ctx, 50*time.Millisecond) // whether the spec was stopped shows in what is asked next
+		_ = pause.For(ctx, moment) // whether the spec was stopped shows in what is asked next
 	}
+	c.outlives = c.outlives || silent == nil && ctx.Err() == nil
 	return silent
 }
 

@@ -56,3 +56,23 @@ func TestHung(t *testing.T) {
 		t.Errorf("it was asked %d times while it hung", n)
 	}
 }
+
+// TestOutlives has a program whose server catches panics break the connection over each object. Whether the program has ended is not waited for
+// each time.
+func TestOutlives(t *testing.T) {
+	t.Parallel()
+	var broken, looks atomic.Int32
+	subject := served{handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		broken.Add(1)
+		panic(http.ErrAbortHandler)
+	})}.of(t, evident)
+	subject.Objects = 12
+	subject.Alive = func() error {
+		looks.Add(1)
+		return nil
+	}
+	selected(t, subject, 1, requirement.WebhookConversionZeroValues)
+	if asked, looked := broken.Load(), looks.Load(); asked < 20 || looked > 2*asked+40 {
+		t.Errorf("%d requests broke down, and it was looked %d times whether the program runs", asked, looked)
+	}
+}
