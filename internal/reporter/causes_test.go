@@ -138,7 +138,10 @@ func TestOneCauseIsOne(t *testing.T) {
 		"one name": {nil, []reports.FieldFinding{lacking("spec.a.uid"), lacking("spec.b[*].uid"), lacking("spec.c.uid"), lacking("spec.d.uid"), of("spec.e.uid", "changed"), lacking("uid")}, []string{
 			"spec.e.uid is changed", "uid is lost in 5 fields, spec.a.uid, spec.b[*].uid and 3 more: v2 has no field of that name",
 		}},
-		"one name twice":        {nil, []reports.FieldFinding{lacking("spec.a.uid"), lacking("spec.c.uid")}, []string{"spec.a.uid is lost: v2 has no field of that name", "spec.c.uid is lost: v2 has no field of that name"}},
+		"one name twice": {nil, []reports.FieldFinding{lacking("spec.a.uid"), lacking("spec.c.uid")}, []string{"spec.a.uid is lost: v2 has no field of that name", "spec.c.uid is lost: v2 has no field of that name"}},
+		"annotations": {nil, []reports.FieldFinding{of("metadata.annotations['a.b/c']", "lost"), of("metadata.labels['a.b/c']", "lost"), of("metadata.annotations['a.b/d']", "lost"), of("metadata.annotations['e']", "lost")}, []string{
+			"metadata.annotations['*'] is lost in 3 fields, metadata.annotations['a.b/c'], metadata.annotations['a.b/d'] and 1 more", "metadata.labels['a.b/c'] is lost",
+		}},
 		"made-up content":       {nil, []reports.FieldFinding{made, lacking("spec.a")}, []string{"spec.a is lost: v2 has no field of that name", "spec.made is lost: its content is made up, since no schema says what is there"}},
 		"all below spec":        {covered(), []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c"), lacking("spec.b.d[*].e")}, []string{"spec is lost with all of the 3 fields below it that were exercised: v2 has no field of that name"}},
 		"all below spec.b":      {covered(), []reports.FieldFinding{lacking("spec.b.c"), lacking("spec.b.d")}, []string{"spec.b is lost with all of the 2 fields below it that were exercised: v2 has no field of that name"}},

@@ -44,8 +44,13 @@ func (c *Cause) alike() string {
 	return fmt.Sprintf("%s %q %q %q %t %t", lastOf(c.field), c.effects, c.Lacking, c.Pairs, c.kept, c.made)
 }
 
-// lastOf is the name of a field without what it is in.
-func lastOf(path string) string { return path[strings.LastIndex(path, ".")+1:] }
+// lastOf is the name of a field without what it is in. Labels and annotations have one for all.
+func lastOf(path string) string {
+	if in, _, is := strings.Cut(path, "['"); is && strings.HasPrefix(in, "metadata.") {
+		return in + "['*']"
+	}
+	return path[strings.LastIndex(path, ".")+1:]
+}
 
 // inFields says in which fields of a name the same happens.
 func (c *Cause) inFields() string {
