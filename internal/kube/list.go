@@ -58,6 +58,9 @@ type Pager[L List] struct {
 	fruitless int // expiries since something new came
 }
 
+// IsForgotten reports whether an API server says that it no longer has the resource version that it was asked for.
+func IsForgotten(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
+
 // Next returns the next page, and whether there is one. After an error it can be tried again.
 func (p *Pager[L]) Next(ctx context.Context) (page L, more bool, err error) {
 	page, more, _, err = p.next(ctx)
@@ -84,7 +87,7 @@ func (p *Pager[L]) next(ctx context.Context) (page L, more, anew bool, err error
 		if ctx.Err() != nil {
 			return nil, false, anew, context.Cause(ctx)
 		}
-		if !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) || p.Options.Continue == "" || p.fruitless == restarts {
+		if !IsForgotten(err) || p.Options.Continue == "" || p.fruitless == restarts {
 			return nil, false, anew, err
 		}
 		p.Expired++

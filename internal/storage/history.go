@@ -10,7 +10,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/rest"
@@ -192,7 +191,7 @@ func (p *past) at(ctx context.Context, revision uint64) *apiextensionsv1.CustomR
 		FieldSelector: p.selector(), ResourceVersion: strconv.FormatUint(revision, 10), ResourceVersionMatch: metav1.ResourceVersionMatchExact,
 	})
 	switch {
-	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+	case kube.IsForgotten(err):
 		return nil
 	case err != nil:
 		p.failed = err

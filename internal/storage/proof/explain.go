@@ -1,11 +1,9 @@
 package proof
 
 import (
+	"cmp"
 	"context"
 	"strings"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/crdconform/crdconform/internal/kube"
 )
@@ -18,11 +16,15 @@ const maxExplained = 20
 func (p *Proof) explain(ctx context.Context, e *evidence) {
 	for n, of := range e.different {
 		finding := &e.findings[of.finding]
-		then := p.read(ctx, of.version, finding, p.before.revision)
-		now := p.read(ctx, of.version, finding, "")
+		then, err1 := p.read(ctx, of.version, finding, p.before.revision)
+		now, err2 := p.read(ctx, of.version, finding, "")
 		if then == nil || now == nil {
 			if n == 0 && ctx.Err() == nil {
-				e.weaker = append(e.weaker, "the API server does not remember how objects were, so it is not known in which fields they differ")
+				why := "the API server does not remember how objects were"
+				if err := cmp.Or(err1, err2); err != nil {
+					why = "the API server does not list objects as they were: " + err.Error()
+				}
+				e.weaker = append(e.weaker, why+", so it is not known in which fields they differ")
 			}
 			return
 		}
@@ -37,14 +39,10 @@ func (p *Proof) explain(ctx context.Context, e *evidence) {
 }
 
 // read reads the object of a finding at a version, as it was at a revision unless that is empty. It returns nil if that is forgotten.
-func (p *Proof) read(ctx context.Context, version string, of *Finding, revision string) map[string]any {
-	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", of.Name).String()}
-	if revision != "" {
-		options.ResourceVersion, options.ResourceVersionMatch = revision, metav1.ResourceVersionMatchExact
+func (p *Proof) read(ctx context.Context, version string, of *Finding, revision string) (map[string]any, error) {
+	object, err := p.remembered(ctx, version, of.Namespace, of.Name, revision)
+	if object == nil {
+		return nil, err
 	}
-	list, err := p.at(version).Namespace(of.Namespace).List(ctx, options)
-	if err != nil || len(list.Items) != 1 {
-		return nil
-	}
-	return content(p.filled(version, &list.Items[0]), p.annotation())
+	return content(p.filled(version, object), p.annotation()), nil
 }

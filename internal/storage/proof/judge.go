@@ -45,6 +45,8 @@ type evidence struct {
 	uncompared int    // objects whose owners were not compared
 	changed    sample // objects that somebody changed
 	followed   []int  // of these, by their number in before, those that were looked at write by write
+	unfollowed sample // of these, those of which earlier states could not be listed
+	refused    string // why the first of them could not
 	undone     []undoing
 	legible    bool
 	weaker     []string

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -44,33 +46,56 @@ func (e *evidence) follows(s seen) {
 // minutes, and shows each to those who may list; what it has forgotten is left out.
 func (p *Proof) follow(ctx context.Context, e *evidence) {
 	for _, n := range e.followed {
-		for _, u := range undone(p.versions(ctx, n)) {
+		all, err := p.versions(ctx, n)
+		if err != nil {
+			e.unfollowed.add(e.before.name(n))
+			e.refused = cmp.Or(e.refused, err.Error())
+		}
+		for _, u := range undone(all) {
 			u.object = e.before.name(n)
 			e.undone = append(e.undone, u)
 		}
 	}
 }
 
-// versions returns what was there of an object of before, from then on, as far as the API server remembers it.
-func (p *Proof) versions(ctx context.Context, n int) []written {
+// versions returns what was there of an object of before, from then on, as far as the API server remembers it. With an error, it may
+// remember more.
+func (p *Proof) versions(ctx context.Context, n int) (all []written, err error) {
 	namespace, name := kube.SplitKey(p.before.name(n))
-	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
-	var all []written
-	for len(all) < mostWrites {
-		list, err := p.at(p.served[0]).Namespace(namespace).List(ctx, options)
-		if err != nil || len(list.Items) != 1 || uidOf(&list.Items[0]) != p.before.uids[n] {
+	for revision := ""; len(all) < mostWrites; {
+		var object *unstructured.Unstructured
+		object, err = p.remembered(ctx, p.served[0], namespace, name, revision)
+		if object == nil || uidOf(object) != p.before.uids[n] {
 			break
 		}
-		object := &list.Items[0]
 		all = append(all, written{content(p.filled(p.served[0], object), p.annotation()), ownershipOf(object.Object).all})
 		wrote := number(object.GetResourceVersion())
 		if wrote <= p.before.wrote[n] {
 			break
 		}
-		options.ResourceVersion, options.ResourceVersionMatch = strconv.FormatUint(wrote-1, 10), metav1.ResourceVersionMatchExact
+		revision = strconv.FormatUint(wrote-1, 10)
 	}
 	slices.Reverse(all)
-	return all
+	return all, err
+}
+
+// remembered returns an object as it was at a revision, as it is if that is empty; nil if there was none, or if the API server has
+// forgotten that.
+func (p *Proof) remembered(ctx context.Context, version, namespace, name, revision string) (*unstructured.Unstructured, error) {
+	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
+	if revision != "" {
+		options.ResourceVersion, options.ResourceVersionMatch = revision, metav1.ResourceVersionMatchExact
+	}
+	list, err := p.at(version).Namespace(namespace).List(ctx, options)
+	switch {
+	case kube.IsForgotten(err):
+		return nil, nil //nolint:nilnil // there is nothing to see
+	case err != nil:
+		return nil, err
+	case len(list.Items) != 1:
+		return nil, nil //nolint:nilnil // it was not there
+	}
+	return &list.Items[0], nil
 }
 
 // undoing is a write to an object that a later one of somebody else undid.
@@ -151,6 +176,9 @@ func (e *evidence) judgeUndone() {
 			continue
 		}
 		e.found(requirement.MigrationClientsWrites, u.object, expected, actual)
+	}
+	if e.unfollowed.count > 0 {
+		e.weaker = append(e.weaker, fmt.Sprintf("whether writes to these objects were undone is not known, since the API server does not list what was there before: %s: %s", e.refused, &e.unfollowed))
 	}
 	if more := e.changed.count - len(e.followed); more > 0 && len(e.followed) > 0 {
 		e.weaker = append(e.weaker, fmt.Sprintf("of %s it was not looked whether a write to it was undone", visible.Count(more, "more object that changed", "more objects that changed")))

@@ -1,9 +1,19 @@
 package proof
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/crdconform/crdconform/internal/fixtures"
 )
 
 // owned is an entry of a manager with a field each for spec and metadata.annotations.
@@ -48,6 +58,47 @@ func TestUndone(t *testing.T) {
 			got = append(got, u.by+" undid "+u.writer+": "+strings.Join(u.differences, ", "))
 		}
 		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestFollowIsRefused has an API server show an object as it is, and answer with an error when it is asked how that was. Only one that
+// has forgotten it leaves nothing to find.
+func TestFollowIsRefused(t *testing.T) {
+	t.Parallel()
+	crd := fixtures.None.New(fixtures.StoredAt("v1"))
+	resource := schema.GroupVersionResource{Group: crd.Spec.Group, Version: "v1", Resource: crd.Spec.Names.Plural}
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"forgotten": {apierrors.NewResourceExpired("too old resource version"), ""},
+		"forbidden": {
+			apierrors.NewForbidden(resource.GroupResource(), "", nil),
+			"whether writes to these objects were undone is not known, since the API server does not list what was there before: " + apierrors.NewForbidden(resource.GroupResource(), "", nil).Error() + ": default/a",
+		},
+		"at fault": {
+			apierrors.NewInternalError(errors.New("conversion webhook failed")),
+			"whether writes to these objects were undone is not known, since the API server does not list what was there before: Internal error occurred: conversion webhook failed: default/a",
+		},
+	} {
+		object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": resource.GroupVersion().String(), "kind": crd.Spec.Names.Kind}}
+		object.SetNamespace("default")
+		object.SetName("a")
+		object.SetUID("1")
+		object.SetResourceVersion("9")
+		client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{resource: crd.Spec.Names.Kind + "List"}, object)
+		client.PrependReactor("list", resource.Resource, func(action clienttesting.Action) (bool, runtime.Object, error) {
+			list, _ := action.(clienttesting.ListActionImpl)
+			return list.ListOptions.ResourceVersion != "", nil, test.err
+		})
+		e := complete()
+		e.before.uids[0], e.before.wrote[0], e.followed = uidOf(object), 5, []int{0}
+		p := &Proof{crd: crd, served: []string{"v1"}, objects: client, before: e.before, defaults: map[string]func(map[string]any){"v1": func(map[string]any) {}}}
+		p.follow(t.Context(), e)
+		e.judgeUndone()
+		if got := strings.Join(e.weaker, "; "); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}
 	}
