@@ -51,7 +51,7 @@ const mostNames = 5
 type Options struct {
 	Now      time.Time // when certificates must be valid; the present time when zero
 	Old      []File    // the definitions that the files are to replace, for the rules about upgrades
-	Partial  bool      // none of the old definitions needs to have the name of a new one
+	Partial  bool      // no old definition needs to be like a new one
 	Whole    []File    // all files that take the place of the old ones, so that what these lack is gone; nil if there may be more
 	Disabled []RuleID  // rules whose findings are left out
 
@@ -77,7 +77,7 @@ func (r *Report) Count(level Level) int {
 
 // Check judges every definition in the files. Documents of other kinds are passed over. It fails when a file is not YAML
 // or JSON, when a definition cannot be decoded or has an API version other than apiextensions.k8s.io/v1, when there is no
-// definition at all, when no old definition has the name of a new one, and for rules that do not exist.
+// definition at all, when no old definition has the name, the group or the kind of a new one, and for rules that do not exist.
 func Check(ctx context.Context, files []File, options Options) (*Report, error) {
 	rules := slices.Clone(options.Disabled)
 	for _, one := range options.Exceptions {
@@ -107,7 +107,7 @@ func Check(ctx context.Context, files []File, options Options) (*Report, error) 
 		c.run(ctx)
 		checkers = append(checkers, c)
 	}
-	gone, err := goneFrom(old, options.Whole)
+	gone, err := checkGone(old, checkers, options)
 	if err != nil {
 		return nil, err
 	}

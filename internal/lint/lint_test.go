@@ -164,7 +164,7 @@ func TestOld(t *testing.T) {
 	now := []File{{Name: "new.yaml", Data: []byte(plainWidgets)}}
 	for name, test := range map[string]struct{ old, want string }{
 		"nothing in it": {"a: b\n", "old definitions: old.yaml: it contains no CustomResourceDefinition"},
-		"another name":  {other, "the first old one is gadgets.example.com"},
+		"another name":  {strings.ReplaceAll(other, "example.com", "example.org"), "the first old one is gadgets.example.org"},
 	} {
 		if _, err := Check(t.Context(), now, Options{Old: []File{{Name: "old.yaml", Data: []byte(test.old)}}}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
@@ -172,6 +172,9 @@ func TestOld(t *testing.T) {
 	}
 	if found := check(t, plainWidgets, other+"---\n"+plainWidgets); len(found) > 0 {
 		t.Errorf("found %+v between equals", found)
+	}
+	if found := check(t, plainWidgets, other); len(found) != 1 || found[0].Rule != VersionRemovedStored || found[0].Definition != "gadgets.example.com" {
+		t.Errorf("the only old definition is gone: found %+v", found)
 	}
 }
 

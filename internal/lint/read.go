@@ -135,15 +135,17 @@ func readOld(options Options, replacing []*definition) (map[string]*definition, 
 	for _, d := range old {
 		byName[d.crd.Name] = d
 	}
-	for _, d := range replacing {
-		if byName[d.crd.Name] != nil {
-			return byName, nil
-		}
-	}
-	if options.Partial {
+	if options.Partial || slices.ContainsFunc(replacing, func(d *definition) bool {
+		return slices.ContainsFunc(old, func(other *definition) bool { return d.crd.Name == other.crd.Name || related(d, other) })
+	}) {
 		return byName, nil
 	}
-	return nil, fmt.Errorf("%s: no old definition has the name of a new one, so there is nothing to compare; the first old one is %s", old[0].places.find("", "").file, old[0].crd.Name)
+	return nil, fmt.Errorf("%s: no old definition has the name, the group or the kind of a new one, so there is nothing to compare; the first old one is %s", old[0].places.find("", "").file, old[0].crd.Name)
+}
+
+// related reports whether two definitions of different names are of one project.
+func related(one, other *definition) bool {
+	return one.crd.Spec.Group == other.crd.Spec.Group || one.crd.Spec.Names.Kind == other.crd.Spec.Names.Kind
 }
 
 // earlier returns the files with the old definitions. Those at v1beta1, from which they may have been installed, are converted to v1 as

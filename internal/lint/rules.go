@@ -386,13 +386,13 @@ func upgradeRules() []Rule {
 	return []Rule{
 		{
 			ID: IdentityChanged, Level: Error,
-			Summary: "The scope or the kind differs from the old definition.",
-			Why:     "Both are immutable; API servers reject the update.",
-			Help:    "Keep them, or create a new definition under another name.",
+			Summary: "The scope, the kind, the plural or the group differs from the old definition.",
+			Why:     "Scope and kind are immutable; API servers reject the update. With another plural or group it is another definition, without objects.",
+			Help:    "Keep them, or create a new definition under another name and have users copy their objects.",
 		},
 		{
 			ID: VersionRemovedStored, Level: Error,
-			Summary: "A version at which the old definition stored objects is missing.",
+			Summary: "A version at which the old definition stored objects is missing, or the definition is.",
 			Why:     "API servers reject the update (\"must appear in spec.versions\"), because the objects could no longer be read.",
 			Help:    "Keep the version with served: false. Remove it once all objects are rewritten and status.storedVersions no longer contains it.",
 		},

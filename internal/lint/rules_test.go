@@ -337,6 +337,8 @@ func ruleTests(t *testing.T) map[RuleID][]ruleTest {
 		IdentityChanged: {
 			{found: edits{"scope: Namespaced", "scope: Cluster"}, line: "scope", says: "Namespaced", absent: edits{"kind: Widget\n", "kind: Widget\n    shortNames: [w]\n"}, old: edits{}},
 			{found: edits{"kind: Widget\n", "kind: Gadget\n"}, line: "kind: Gadget", says: "Widget", absent: none, old: edits{}},
+			{found: edits{"widgets.example.com", "gizmos.example.com", "plural: widgets", "plural: gizmos"}, line: "plural: gizmos", says: "this was widgets and is gizmos now, which makes it another definition than widgets.example.com, with none of its objects; API servers do not even accept the kind", absent: none, old: edits{}},
+			{found: edits{"widgets.example.com", "widgets.example.org", "group: example.com", "group: example.org"}, line: "group: example.org", says: "this was example.com and is example.org now, which makes it another definition than widgets.example.com, with none of its objects; keep the group", absent: none, old: edits{}},
 		},
 		VersionRemovedStored: {
 			{found: none, line: "versions:", says: "stored objects at v1alpha1, which is missing", absent: edits{"- name: v1beta1", "- name: v1alpha1"}, old: edits{"- name: v1beta1", "- name: v1alpha1", "spec:\n", "status: {storedVersions: [v1alpha1, v1]}\nspec:\n"}},

@@ -33,24 +33,49 @@ func (c *checker) checkUpgrade() {
 	}
 }
 
-// goneFrom returns the old definitions that files do not have, sorted; none if there are no files.
-func goneFrom(old map[string]*definition, files []File) ([]*definition, error) {
-	if len(files) == 0 {
-		return nil, nil
+// checkGone finds the old definitions, by name, that have another name now, and returns those that are gone. What there is now is judged by
+// checkers, and in options.Whole if that is all that there is.
+func checkGone(old map[string]*definition, judged []*checker, options Options) ([]*definition, error) {
+	left, whole := maps.Clone(old), !options.Partial // where nothing has the name of an old definition, nothing else takes its place
+	for _, c := range judged {
+		whole = whole && c.old == nil
+		delete(left, c.crd.Name)
 	}
-	there, err := readAll(files)
-	if err != nil {
-		return nil, err
-	}
-	left := maps.Clone(old)
-	for _, d := range there {
-		delete(left, d.crd.Name)
+	if len(options.Whole) > 0 {
+		there, err := readAll(options.Whole)
+		if err != nil {
+			return nil, err
+		}
+		whole = true
+		for _, d := range there {
+			delete(left, d.crd.Name)
+		}
 	}
 	var gone []*definition
 	for _, name := range slices.Sorted(maps.Keys(left)) {
-		gone = append(gone, left[name])
+		was := left[name]
+		i := slices.IndexFunc(judged, func(c *checker) bool {
+			return c.old == nil && c.crd.Spec.Names.Kind == was.crd.Spec.Names.Kind && (whole || c.crd.Spec.Group == was.crd.Spec.Group)
+		})
+		switch {
+		case i >= 0:
+			judged[i].renamed(was)
+		case whole:
+			gone = append(gone, was)
+		}
 	}
 	return gone, nil
+}
+
+// renamed finds that the definition has another name than the old one of its kind, and so is another definition.
+func (c *checker) renamed(was *definition) {
+	path, before, after := specPath().Child("group"), was.crd.Spec.Group, c.crd.Spec.Group
+	advice := "keep the group, or copy the objects before the old definition is deleted"
+	if before == after {
+		path, before, after = specPath().Child("names", "plural"), was.crd.Spec.Names.Plural, c.crd.Spec.Names.Plural
+		advice = "API servers do not even accept the kind of this one until the old one is deleted, with all its objects; keep the plural"
+	}
+	c.found(IdentityChanged, path, "this was %s and is %s now, which makes it another definition than %s, with none of its objects; %s", before, after, was.crd.Name, advice)
 }
 
 // storedVersions returns the versions at which there may be objects: what the status says, or else the storage version.
