@@ -123,8 +123,7 @@ func (d *definitions) defineOne(ctx context.Context, k *kind) error {
 	if errors.Is(err, kube.ErrNamesTaken) {
 		d.record.find(finding{
 			id: requirement.UpgradeDefinitionsAccepted, kind: k, version: k.new.storage(),
-			message: fmt.Sprintf("the API server stores the new definition and does not accept its names, so that nothing of it takes effect: %v; give it names that nothing else has, "+
-				"and no short name that is its own singular or plural", err),
+			message:  fmt.Sprintf("the API server stores the new definition and does not accept its names, so that nothing of it takes effect: %v; %s", err, d.kinds.freeing(k)),
 			commands: []string{k.way.command() + " " + d.to, fmt.Sprintf("kubectl get crd %s -o jsonpath='{.status.conditions}'", k.name)},
 		})
 		d.record.stop(k, requirement.UpgradeDefinitionsAccepted)
@@ -134,7 +133,7 @@ func (d *definitions) defineOne(ctx context.Context, k *kind) error {
 		return err
 	}
 	commands := []string{k.way.command() + " " + d.to}
-	if k.old != nil {
+	if k.old != nil && isStoredVersions(err) {
 		commands = append([]string{fmt.Sprintf("kubectl get crd %s -o jsonpath='{.status.storedVersions}'", k.name)}, commands...)
 	}
 	d.record.find(finding{
@@ -150,6 +149,16 @@ func (d *definitions) defineOne(ctx context.Context, k *kind) error {
 	}
 	d.record.stop(k, requirement.UpgradeDefinitionsAccepted)
 	return nil
+}
+
+// freeing says what to do about names that are taken.
+func (all kinds) freeing(k *kind) string {
+	for _, gone := range all {
+		if gone.new == nil && gone.group == k.group && gone.kind == k.kind {
+			return fmt.Sprintf("the new release has it in place of %s, whose objects it does not get: keep the plural; users would have to copy their objects, and then delete the old definition with all of them", gone.name)
+		}
+	}
+	return "give it names that nothing else has, and no short name that is its own singular or plural"
 }
 
 // takenAway notes what clients of the old definition could request, and is not there any more.

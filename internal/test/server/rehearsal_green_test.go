@@ -70,6 +70,12 @@ func greenFaults() []upgradeFault {
 			twin:   alone(one(betaFields), strings.Replace(one(betaFields), "plural: widgets,", "plural: widgets, shortNames: [wg],", 1)),
 		},
 		{
+			name: "another plural", id: requirement.UpgradeDefinitionsAccepted, step: "definitions",
+			says:   "the new release has it in place of widgets.example.com, whose objects it does not get: keep the plural",
+			change: alone(one(betaFields), strings.NewReplacer("widgets.example.com", "gadgets.example.com", "plural: widgets", "plural: gadgets").Replace(one(betaFields))),
+			broken: failedAll(requirement.UpgradeDefinitionsAccepted),
+		},
+		{
 			name: "a stanza that goes while somebody else owns the caBundle", id: requirement.UpgradeDefinitionsServerSideApply, step: "ways",
 			says: "cainjector owns the caBundle, so that stays without the rest of the stanza",
 			change: func(u *rehearsaltest.Upgrade) {
