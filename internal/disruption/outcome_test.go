@@ -26,6 +26,9 @@ func TestUndisturbed(t *testing.T) {
 		if got := o.Wrong != ""; got != wrong || wrong != (o.Err == nil) || wrong && !strings.Contains(o.Wrong, text) {
 			t.Errorf("%s: got %+v", text, o)
 		}
+		if advised := strings.Contains(o.Wrong, "keep idle ones for more than 90 s"); advised != strings.HasSuffix(text, "EOF") {
+			t.Errorf("%s: got %q", text, o.Wrong)
+		}
 	}
 }
 

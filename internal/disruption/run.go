@@ -63,14 +63,26 @@ type voidError struct{ error }
 func (e voidError) Unwrap() error { return e.error }
 
 // undisturbedError is that the webhook fails while nothing is disrupted.
-type undisturbedError struct{ error }
+type undisturbedError struct {
+	error
+
+	kind record.Error
+}
 
 func (e undisturbedError) Unwrap() error { return e.error }
 
+// advice says what to do about it, as far as that follows from how requests fail.
+func (e undisturbedError) advice() string {
+	if e.kind == record.Reset {
+		return "; it closes connections that API servers are about to use, or use: keep idle ones for more than 90 s, as API servers do, and give a request and its answer 30 s"
+	}
+	return ""
+}
+
 // undisturbed returns an error of a request that failed while nothing is disrupted.
 func undisturbed(err error) error {
-	if isFault(answered(err).error) {
-		return undisturbedError{err}
+	if kind := answered(err).error; isFault(kind) {
+		return undisturbedError{err, kind}
 	}
 	return err
 }
@@ -78,7 +90,7 @@ func undisturbed(err error) error {
 // outcomeOf is the outcome of a scenario of which there is a history or an error.
 func outcomeOf(s Scenario, history *record.History, err error) Outcome {
 	if wrong := (undisturbedError{}); errors.As(err, &wrong) {
-		return Outcome{Scenario: s, Wrong: "the webhook fails while nothing is disrupted: " + err.Error()}
+		return Outcome{Scenario: s, Wrong: "the webhook fails while nothing is disrupted: " + err.Error() + wrong.advice()}
 	}
 	return Outcome{Scenario: s, History: history, Err: err}
 }
@@ -282,7 +294,7 @@ func (st *stage) paced(window time.Duration) error {
 		text, kind := st.lastFailure()
 		err := fmt.Errorf("%d of %d requests failed, such as: %s", failed, operations, text)
 		if isFault(kind) {
-			return undisturbedError{err}
+			return undisturbedError{err, kind}
 		}
 		return err
 	case rate < st.Reached*st.Rate:

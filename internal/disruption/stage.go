@@ -110,6 +110,7 @@ func (st *stage) end(format string, arguments ...any) {
 const (
 	PickedUp    = "certificate picked up"
 	MemoryLimit = "memory limit"
+	Memory      = "memory" // that may leak
 )
 
 // violation is what marks begin with that say what violates the requirement, and that the operations do not show.

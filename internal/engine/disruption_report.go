@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/crdconform/crdconform/internal/disruption"
 	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -44,6 +45,9 @@ func disruptionOf(h *record.History, judged record.Report, subject string) repor
 		if m.At >= quiet {
 			d.Marks = append(d.Marks, reports.DisruptionMark{Name: m.Name, Seconds: since(m.At), Text: m.Text})
 		}
+	}
+	if text := f.Memory.Unjudged(); text != "" {
+		d.Marks = append(d.Marks, reports.DisruptionMark{Name: disruption.Memory, Seconds: since(end), Text: text})
 	}
 	for _, p := range record.Timeline(h, mostDisruptionPoints) {
 		d.Points = append(d.Points, reports.DisruptionPoint{

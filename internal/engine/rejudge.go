@@ -127,7 +127,7 @@ func DisruptionSummary(result reports.Result, figures *reports.Disruption) strin
 		facts = append(facts, fmt.Sprintf("%d wrong", figures.Wrong))
 	}
 	for _, m := range figures.Marks {
-		if m.Name == disruption.PickedUp || m.Name == disruption.MemoryLimit {
+		if slices.Contains([]string{disruption.PickedUp, disruption.MemoryLimit, disruption.Memory}, m.Name) {
 			facts = append(facts, m.Name+": "+m.Text)
 		}
 	}

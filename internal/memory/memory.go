@@ -53,9 +53,10 @@ type Trend struct {
 	To            uint64        `json:"to"`   // at the end
 	Most          uint64        `json:"most"`
 	Over          time.Duration `json:"over"`
-	PerMinute     Slope         `json:"perMinute"`     // bytes
-	PerConversion Slope         `json:"perConversion"` // bytes
-	Leaks         bool          `json:"leaks"`         // it grows all the time, and by much
+	PerMinute     Slope         `json:"perMinute"`       // bytes
+	PerConversion Slope         `json:"perConversion"`   // bytes
+	Leaks         bool          `json:"leaks"`           // it grows all the time, and by much
+	Grows         bool          `json:"grows,omitempty"` // it grows all the time, and by too little to say that it leaks
 }
 
 // Slope is a slope with the interval that it is in with a probability of 95 %.
@@ -81,6 +82,9 @@ const (
 	leastGrowthShare = 0.5
 	growthAtFirst    = 256 << 20
 	longGrowth       = time.Minute
+
+	// seenGrowth is how much it must grow to be worth a word, when it has run for longGrowth.
+	seenGrowth = 8 << 20
 )
 
 // Of returns how the memory went; nil if there are too few samples of the program that ran at the end. The number of conversions until
@@ -105,8 +109,18 @@ func Of(samples []Sample, conversions func(at time.Duration) float64) *Trend {
 	if m.Over >= longGrowth {
 		enough = leastGrowth
 	}
-	m.Leaks = m.PerMinute.Low > 0 && growth >= enough && growth >= leastGrowthShare*least[0] && steady(least)
+	steadily := m.PerMinute.Low > 0 && growth >= leastGrowthShare*least[0] && steady(least)
+	m.Leaks = steadily && growth >= enough
+	m.Grows = steadily && growth >= seenGrowth && m.Over >= longGrowth && !m.Leaks
 	return m
+}
+
+// Unjudged says of a memory that grows by too little what would be enough; it is empty of another one.
+func (m *Trend) Unjudged() string {
+	if m == nil || !m.Grows {
+		return ""
+	}
+	return fmt.Sprintf("grew all the time, %s; it leaks if that goes on, and less than %d MiB is not judged: have it convert more, or for longer", m, leastGrowth>>20)
 }
 
 // Recommended is a limit, in bytes, that leaves room for a program that used so much at most: half as much again.
@@ -115,7 +129,7 @@ func Recommended(most uint64) uint64 {
 	return (most + most/2 + step - 1) / step * step
 }
 
-// String says how a memory that leaks grew.
+// String says how a memory that leaks, or may leak, grew.
 func (m *Trend) String() string {
 	const mebi, kibi = 1 << 20, 1 << 10
 	return fmt.Sprintf("from %d MiB to %d MiB in %s, by %.0f MiB a minute (95 %% interval %.0f to %.0f) and %.1f KiB a conversion",

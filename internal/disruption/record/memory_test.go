@@ -106,6 +106,30 @@ func TestMemoryOverTime(t *testing.T) {
 	}
 }
 
+// TestMemoryBelowTheFloor has webhooks that grow by less than what is judged: one that goes on growing is named with that, and one that fills
+// up, stays, or has not run for long is not.
+func TestMemoryBelowTheFloor(t *testing.T) {
+	for name, test := range map[string]struct {
+		seconds int
+		bytes   func(seconds float64) float64
+		want    bool
+	}{
+		"grows":      {75, func(seconds float64) float64 { return 18 + 0.4*seconds }, true},
+		"not long":   {50, func(seconds float64) float64 { return 18 + 0.4*seconds }, false},
+		"stays":      {75, func(float64) float64 { return 18 }, false},
+		"fills up":   {75, func(seconds float64) float64 { return 18 + 30*(1-math.Exp(-seconds/5)) }, false},
+		"leaks":      {75, func(seconds float64) float64 { return 18 + 2*seconds }, false}, // which is found
+		"by a third": {75, func(seconds float64) float64 { return 90 + 0.4*seconds }, false},
+	} {
+		h := new(History)
+		sampled(h, time.Duration(test.seconds)*second, func(at time.Duration) float64 { return test.bytes(at.Seconds()) * mebibyte })
+		text := memoryOf(h).Unjudged()
+		if got := strings.Contains(text, "less than 64 MiB is not judged"); got != test.want || got == (text == "") {
+			t.Errorf("%s: got %q of %+v", name, text, memoryOf(h))
+		}
+	}
+}
+
 // TestSlope compares with an example whose figures are known: of points that are off a line by turns, as +1, -1, -1, +1, the slope is the
 // line's, and its standard error follows from their distances alone.
 func TestSlope(t *testing.T) {
