@@ -20,6 +20,8 @@ func (c *checker) checkOldDefinition() {
 	c.compareConversion()
 	if c.old.crd.Spec.PreserveUnknownFields && !c.isWritten("spec.preserveUnknownFields") {
 		c.found(PreserveLeft, specPath(), "the old definition has preserveUnknownFields: true, which stays true where it is installed: API servers then reject webhooks and defaults; write preserveUnknownFields: false")
+	} else if c.old.crd.Spec.PreserveUnknownFields && !c.crd.Spec.PreserveUnknownFields {
+		c.foundAs(Note, StoredValuesDropped, specPath().Child("preserveUnknownFields"), "the old definition keeps fields that its schemas do not name, and API servers drop them with this one; give those that clients use a place in the schemas")
 	}
 	for i, v := range c.crd.Spec.Versions {
 		if was, there := c.old.version(v.Name); there && was.Served && v.Served {

@@ -20,6 +20,7 @@ func upgradeTests() map[RuleID][]ruleTest {
 			{found: none, line: "          spec:", says: `spec.color: the field is no longer in the schema, so API servers drop it, such as in {"spec":{"color":"`, absent: there("color: {type: string}"), old: there("color: {type: string}")},
 			{found: none, line: "          spec:", says: "at v1beta1, spec.color", absent: edits{"served: true", "served: false"}, old: edits{size, size + "              color: {type: string}\n"}},
 			{found: there("any: {type: object}"), line: "any:", says: "spec.any", absent: none, old: there("any: {type: object, x-kubernetes-preserve-unknown-fields: true}")},
+			{found: edits{"  scope:", "  preserveUnknownFields: false\n  scope:"}, level: Note, line: "preserveUnknownFields:", says: "the old definition keeps fields that its schemas do not name", absent: none, old: edits{"  scope:", "  preserveUnknownFields: true\n  scope:"}},
 			{found: there("nil: {type: string}"), level: Warning, line: "nil:", says: "keep nullable: true", absent: there("nil: {type: string, nullable: true}"), old: there("nil: {type: string, nullable: true}")},
 		},
 		StoredObjectsRefused: {
