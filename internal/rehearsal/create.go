@@ -2,6 +2,7 @@ package rehearsal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -53,6 +54,9 @@ func (w *writer) create(ctx context.Context) error {
 					return err
 				}
 			}
+		}
+		if err := w.relabels(ctx, k); err != nil {
+			return err
 		}
 		if len(k.made) > 0 {
 			w.record.tried(id, k, len(k.made))
@@ -150,6 +154,72 @@ func (w *writer) createOne(ctx context.Context, k *kind, version string, object 
 		}
 	}
 	return nil
+}
+
+// relabels creates objects with what is new in the new release, where nothing converts, and has clients of the other versions write them back
+// as they read them: the API server drops what these versions do not have.
+func (w *writer) relabels(ctx context.Context, k *kind) error {
+	home := k.home()
+	if k.new.converts() || k.new.schema(home) == nil || !w.record.selects(requirement.UpgradeWriteNoOp) {
+		return nil
+	}
+	for i, object := range k.new.definition.Generator(home, w.seed, nil).Objects(corpus.Plain, generated) {
+		object.Object["metadata"] = map[string]any{"name": fmt.Sprintf("%s-relabeled-%d", madeSuffix, i)}
+		if k.scoped {
+			object.SetNamespace(metav1.NamespaceDefault)
+		}
+		for _, version := range k.new.served() {
+			if version == home {
+				continue
+			}
+			if err := w.relabel(ctx, k, version, object); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// relabel creates an object where controllers work, writes it back at another version, and deletes it again.
+func (w *writer) relabel(ctx context.Context, k *kind, version string, object *unstructured.Unstructured) (err error) {
+	name := keyOf(object)
+	at, bare := w.at(k, k.home(), name)
+	created, err := at.Create(ctx, object, metav1.CreateOptions{FieldManager: fieldManager})
+	if err != nil {
+		return unlessAbout(err)
+	}
+	defer func() { err = errors.Join(err, unlessAbout(at.Delete(ctx, bare, metav1.DeleteOptions{}))) }()
+	other, _ := w.at(k, version, name)
+	read, err := other.Get(ctx, bare, metav1.GetOptions{})
+	if err == nil {
+		_, err = other.Update(ctx, read, metav1.UpdateOptions{FieldManager: fieldManager})
+	}
+	if err != nil {
+		return unlessAbout(err)
+	}
+	now, err := at.Get(ctx, bare, metav1.GetOptions{})
+	if err != nil {
+		return unlessAbout(err)
+	}
+	schema, before := k.new.schema(k.home()), k.old.schema(k.home())
+	for _, change := range changes(content(created.Object), content(now.Object), schema, schema) {
+		if change.effect != "lost" || before != nil && before.Lacks(change.Path) == "" || w.record.lossy(k, version, change.Path) {
+			continue // it was so before the upgrade
+		}
+		f := change.finding(requirement.UpgradeWriteNoOp, k, version, object)
+		f.message = fmt.Sprintf("a new object with %s loses it when a client of %s writes what it has read, since nothing converts: have a webhook keep it in an annotation, or give %[2]s the field, too", change.Path, version)
+		f.commands = []string{k.kubectlReplace(version, name)}
+		w.record.find(f)
+	}
+	return nil
+}
+
+// unlessAbout returns an error that is not about the object or the definition.
+func unlessAbout(err error) error {
+	if err == nil || isAbout(err) {
+		return nil
+	}
+	return err
 }
 
 // existing are the objects that were there before the upgrade.

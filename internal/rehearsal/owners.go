@@ -35,7 +35,8 @@ func (s *side) managed() bool {
 }
 
 // installed returns how an old definition may have been installed before the new one is by some way, if it does not say so itself: in each way
-// in which users have it. Helm, which compares with the manifest of the last release, does what kubectl apply does.
+// in which users have it. Helm 3 does what kubectl apply does, with the manifest of the last release in place of the annotation, and Helm 4 applies
+// server-side by default: what somebody else changed since is kept if neither release has it.
 func (s *side) installed(way Way) []Way {
 	switch {
 	case way == Apply && s.appliedBy() != "":

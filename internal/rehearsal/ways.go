@@ -189,6 +189,8 @@ func (k *kind) remedy(refused error, injector string) string {
 		return "; leave these fields out of the release, or have users apply it with --force-conflicts, which takes them from their owners"
 	case isTooLong(refused):
 		return "; it has to be applied with --server-side, which needs no such annotation, or leave descriptions out of it"
+	case strings.Contains(said(refused), "spec.preserveUnknownFields"):
+		return "; the old definition has it, and it stays where the new one does not say otherwise: write preserveUnknownFields: false in the release"
 	case injector != "" && !k.new.converts() && strings.Contains(said(refused), "spec.conversion"):
 		return fmt.Sprintf("; %s owns the caBundle, so that stays without the rest of the stanza: keep spec.conversion in the release, or have users remove it first: "+
 			`kubectl patch crd %s --type=json -p '[{"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}}]'`, injector, k.name)

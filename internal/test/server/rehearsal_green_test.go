@@ -70,6 +70,13 @@ func greenFaults() []upgradeFault {
 			twin:   alone(one(betaFields), strings.Replace(one(betaFields), "plural: widgets,", "plural: widgets, shortNames: [wg],", 1)),
 		},
 		{
+			name: "a new field that nothing keeps for clients of the old version", id: requirement.UpgradeWriteNoOp, object: "crdconform-new-relabeled-0", step: "create",
+			says:   "loses it when a client of v1beta1 writes what it has read, since nothing converts",
+			change: alone(one(betaFields), widgetCRD(noConversion, widgetVersion("v1beta1", "served", betaFields), widgetVersion("v1", "served stored", betaFields+", note: {type: string}"))),
+			broken: tolerated(failedAll(requirement.UpgradeWriteNoOp), requirement.UpgradeBackDefinitions),
+			twin:   alone(one(betaFields), widgetCRD(noConversion, widgetVersion("v1beta1", "served", betaFields+", note: {type: string}"), widgetVersion("v1", "served stored", betaFields+", note: {type: string}"))),
+		},
+		{
 			name: "another plural", id: requirement.UpgradeDefinitionsAccepted, step: "definitions",
 			says:   "the new release has it in place of widgets.example.com, whose objects it does not get: keep the plural",
 			change: alone(one(betaFields), strings.NewReplacer("widgets.example.com", "gadgets.example.com", "plural: widgets", "plural: gadgets").Replace(one(betaFields))),
@@ -99,7 +106,7 @@ func greenFaults() []upgradeFault {
 		},
 		{
 			name: "preserveUnknownFields from long ago, which nothing sets to false", id: requirement.UpgradeDefinitionsApply, step: "ways",
-			says:   "must be false in order to use defaults",
+			says:   "must be false in order to use defaults in the schema; the old definition has it, and it stays where the new one does not say otherwise: write preserveUnknownFields: false",
 			change: alone(preserving, defaulted),
 			broken: tolerated(failedAll(requirement.UpgradeDefinitionsApply), requirement.UpgradeBackDefinitions),
 			twin:   alone(preserving, strings.Replace(defaulted, "spec:\n", "spec:\n  preserveUnknownFields: false\n", 1)),
