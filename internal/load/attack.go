@@ -196,6 +196,9 @@ func (r *run) Pace(_ time.Duration, sent uint64) (time.Duration, bool) {
 	if h == nil {
 		h = &hit{run: r}
 	}
+	if free.Before(r.began) {
+		free = r.began // it was there from the beginning
+	}
 	h.due, h.ready = free, free
 	if r.workload.Clients == 0 {
 		h.due = r.due(sent)

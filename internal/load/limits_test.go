@@ -406,6 +406,27 @@ func TestWaitIsNoLag(t *testing.T) {
 	}
 }
 
+// TestClientsBeginWhenTheRunDoes holds that the first requests of clients, which wait for none, are due at the beginning.
+func TestClientsBeginWhenTheRunDoes(t *testing.T) {
+	w := workload()
+	w.Clients, w.Duration = 2, time.Hour
+	r := newRun(t.Context(), nowhere(t), w, nil, Watch{})
+	defer r.clock.close()
+	r.began = time.Now().Add(-time.Minute)
+	later := r.began.Add(time.Second)
+	for n, want := range []time.Time{r.began, r.began, later} {
+		if n >= w.Clients {
+			r.slots.free <- later
+		}
+		if _, stop := r.Pace(0, uint64(n)); stop {
+			t.Fatal("it stops")
+		}
+		if h := r.hits[uint64(n)]; !h.ready.Equal(want) || !h.due.Equal(want) {
+			t.Errorf("request %d is due at %s and can be sent at %s, want %s", n, h.due, h.ready, want)
+		}
+	}
+}
+
 func TestPacerStopsWhileItWaits(t *testing.T) {
 	for name, prepare := range map[string]func(*run){
 		"for the time":    func(r *run) { r.began = time.Now().Add(time.Hour) },
