@@ -36,15 +36,35 @@ func (w *writer) edits(ctx context.Context, k *kind, version string, objects []*
 			return nil, nil //nolint:nilnil // it is valid
 		}
 		at, _ := w.at(k, version, keyOf(object))
-		for _, edit := range near(object, then, now) {
-			_, err := at.Update(ctx, edit.Unstructured, metav1.UpdateOptions{DryRun: dryRun(), FieldManager: fieldManager})
-			if isRefused(err) {
+		options := metav1.UpdateOptions{DryRun: dryRun(), FieldManager: fieldManager}
+		for _, edit := range near(object, then, now, false) {
+			if _, err := at.Update(ctx, edit.Unstructured, options); isRefused(err) {
 				return func() error { w.record.uneditable(k, version, edit, err); return nil }, nil
 			}
 		}
-		return nil, nil //nolint:nilnil // its users can change it
+		if !k.new.status(version) {
+			return nil, nil //nolint:nilnil // its users can change it
+		}
+		for _, edit := range near(object, then, now, true) {
+			if _, err := at.UpdateStatus(ctx, edit.Unstructured, options); isRefused(err) {
+				return func() error { w.record.stuck(k, version, edit, err); return nil }, nil
+			}
+		}
+		return nil, nil //nolint:nilnil // its users and controllers can change it
 	})
 	return err
+}
+
+// stuck notes that a change of the status of an object is refused, for something else than what changes. A controller that writes the status
+// anew may mend that.
+func (r *record) stuck(k *kind, version string, edit edited, refused error) {
+	r.find(finding{
+		id: requirement.UpgradeWriteCreate, kind: k, object: keyOf(edit.Unstructured), version: version,
+		message: fmt.Sprintf("controllers cannot change %s at %s any more, unless they mend the rest of the status, which the new schema makes invalid: %s; "+
+			"have the new release write the status anew, or make optional and allow what old objects lack and have",
+			edit.field, version, said(refused)),
+		commands: []string{k.kubectlReplace(version, keyOf(edit.Unstructured), "--subresource=status")},
+	})
 }
 
 // uneditable notes that a change of an object is refused, for something else than what changes.
@@ -60,10 +80,10 @@ func (r *record) uneditable(k *kind, version string, edit edited, refused error)
 }
 
 // near returns copies of an object with a change that both schemas of a version allow, for each of its problems the one closest to it: what is
-// overlooked otherwise is not if its surroundings change.
-func near(object *unstructured.Unstructured, then, now *corpus.Schema) []edited {
+// overlooked otherwise is not if its surroundings change. The changes are of the status, or of the rest.
+func near(object *unstructured.Unstructured, then, now *corpus.Schema, status bool) []edited {
 	var edits []edited
-	given := slices.DeleteFunc(corpus.Leaves(object), func(path string) bool { return fieldpath.Within(path, "status") })
+	given := slices.DeleteFunc(corpus.Leaves(object), func(path string) bool { return fieldpath.Within(path, "status") != status })
 	problems := invalid(object.Object, then, now)
 	for _, p := range problems {
 		fields := slices.DeleteFunc(slices.Clone(given), func(path string) bool {

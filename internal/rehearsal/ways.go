@@ -98,6 +98,9 @@ func (d *definitions) tryOver(ctx context.Context, k *kind, way, installed Way, 
 		d.record.skip(id, k, "today's API server refuses to create the old definition, so it is not known which of its fields were applied by server-side apply")
 		return d.install.remove(ctx, k.name)
 	}
+	if _, late := d.install.Established(ctx, k.name); ctx.Err() != nil { // what is immutable is so from then on, if it is ever established
+		return late
+	}
 	injector := k.old.injector()
 	switch {
 	case planted:
@@ -191,6 +194,8 @@ func (k *kind) remedy(refused error, injector string) string {
 		return "; it has to be applied with --server-side, which needs no such annotation, or leave descriptions out of it"
 	case strings.Contains(said(refused), "spec.preserveUnknownFields"):
 		return "; the old definition has it, and it stays where the new one does not say otherwise: write preserveUnknownFields: false in the release"
+	case strings.Contains(said(refused), "field is immutable"):
+		return "; keep it, or make it a definition of another name, to which users copy their objects"
 	case injector != "" && !k.new.converts() && strings.Contains(said(refused), "spec.conversion"):
 		return fmt.Sprintf("; %s owns the caBundle, so that stays without the rest of the stanza: keep spec.conversion in the release, or have users remove it first: "+
 			`kubectl patch crd %s --type=json -p '[{"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}}]'`, injector, k.name)

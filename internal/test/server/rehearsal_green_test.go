@@ -70,11 +70,24 @@ func greenFaults() []upgradeFault {
 			twin:   alone(one(betaFields), strings.Replace(one(betaFields), "plural: widgets,", "plural: widgets, shortNames: [wg],", 1)),
 		},
 		{
+			name: "a field of the status that becomes required", id: requirement.UpgradeWriteCreate, object: "widget-3", step: "write",
+			says:   "controllers cannot change status.phase at v1beta1 any more, unless they mend the rest of the status",
+			change: alone(one(betaFields), strings.Replace(one(betaFields), "status: {type: object, properties: {", "status: {type: object, required: [when], properties: {when: {type: string}, ", 1)),
+			broken: tolerated(map[requirement.ID]requirement.Verdict{}, requirement.UpgradeWriteCreate),
+			twin:   alone(one(betaFields), strings.Replace(one(betaFields), "status: {type: object, properties: {", "status: {type: object, properties: {when: {type: string}, ", 1)),
+		},
+		{
 			name: "a new field that nothing keeps for clients of the old version", id: requirement.UpgradeWriteNoOp, object: "crdconform-new-relabeled-0", step: "create",
 			says:   "loses it when a client of v1beta1 writes what it has read, since nothing converts",
 			change: alone(one(betaFields), widgetCRD(noConversion, widgetVersion("v1beta1", "served", betaFields), widgetVersion("v1", "served stored", betaFields+", note: {type: string}"))),
 			broken: tolerated(failedAll(requirement.UpgradeWriteNoOp), requirement.UpgradeBackDefinitions),
 			twin:   alone(one(betaFields), widgetCRD(noConversion, widgetVersion("v1beta1", "served", betaFields+", note: {type: string}"), widgetVersion("v1", "served stored", betaFields+", note: {type: string}"))),
+		},
+		{
+			name: "another kind", id: requirement.UpgradeDefinitionsAccepted, step: "definitions",
+			says:   `spec.names.kind: Invalid value: "Gadget": field is immutable`,
+			change: alone(one(betaFields), strings.Replace(one(betaFields), "kind: Widget", "kind: Gadget", 1)),
+			broken: failedAll(requirement.UpgradeDefinitionsAccepted),
 		},
 		{
 			name: "another plural", id: requirement.UpgradeDefinitionsAccepted, step: "definitions",
