@@ -138,7 +138,7 @@ func (d *definitions) defineOne(ctx context.Context, k *kind) error {
 	}
 	d.record.find(finding{
 		id: requirement.UpgradeDefinitionsAccepted, kind: k, version: k.new.storage(),
-		message:  "the API server refuses the new definition over the old one: " + said(err),
+		message:  "the API server refuses the new definition over the old one: " + said(err) + k.remedy(err, ""),
 		commands: commands,
 	})
 	if k.old != nil && isStoredVersions(err) {

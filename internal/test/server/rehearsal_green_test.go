@@ -85,7 +85,7 @@ func greenFaults() []upgradeFault {
 		},
 		{
 			name: "another kind", id: requirement.UpgradeDefinitionsAccepted, step: "definitions",
-			says:   `spec.names.kind: Invalid value: "Gadget": field is immutable`,
+			says:   `spec.names.kind: Invalid value: "Gadget": field is immutable; keep it, or make it a definition of another name`,
 			change: alone(one(betaFields), strings.Replace(one(betaFields), "kind: Widget", "kind: Gadget", 1)),
 			broken: failedAll(requirement.UpgradeDefinitionsAccepted),
 		},
