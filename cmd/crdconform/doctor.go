@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -117,7 +118,10 @@ func (d *doctoring) run(ctx context.Context, names []string) error {
 // several inspects a cluster after another. One that cannot be inspected does not keep the others from it.
 func (d *doctoring) several(ctx context.Context, names []string) error {
 	t := visible.Table{Head: []string{"CONTEXT", "VERDICT", "FAILED", "TOLERATED", "PASSED"}}
-	for _, name := range d.contexts { // a name that is wrong is no finding
+	for i, name := range d.contexts { // a name that is wrong is no finding
+		if slices.Contains(d.contexts[:i], name) {
+			return fmt.Errorf("--contexts %s: given twice", name)
+		}
 		target := d.storageTarget
 		target.context = name
 		_, err := target.connect(ctx, true)
