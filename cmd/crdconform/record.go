@@ -101,7 +101,7 @@ func (r *recorder) bindFlags(cmd *cobra.Command) {
 }
 
 func (r *recorder) run(ctx context.Context) error {
-	options, err := r.options()
+	options, err := r.options(ctx)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (r *recorder) connect() (*wire.Client, error) {
 }
 
 // options are those of the recording, as the flags say. All errors are about usage.
-func (r *recorder) options() (recording.Options, error) {
+func (r *recorder) options(ctx context.Context) (recording.Options, error) {
 	c := config.Default()
 	if err := r.flags.over(&c); err != nil {
 		return recording.Options{}, err
@@ -182,8 +182,8 @@ func (r *recorder) options() (recording.Options, error) {
 	case r.certFile != "" && (r.caOut != "" || len(r.names) > 0):
 		return o, errors.New("--ca-out and --name cannot be combined with record.tlsCert and record.tlsKey")
 	}
-	if _, _, err = net.SplitHostPort(r.listen); err != nil {
-		return o, fmt.Errorf("--listen %s: not an address; give a host and a port, such as localhost:9444", r.listen)
+	if err = listenAddress(ctx, r.listen); err != nil {
+		return o, err
 	}
 	o.MaxBytes = size.Value()
 	if o.Redaction, err = recording.ParseRedaction(r.redact); err != nil {

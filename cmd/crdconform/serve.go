@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -76,8 +75,8 @@ func (v *server) run(ctx context.Context) error {
 		}
 		faults = append(faults, fault)
 	}
-	if _, _, err := net.SplitHostPort(v.address); err != nil {
-		return fmt.Errorf("--listen %s: not an address; give a host and a port, such as localhost:9443", v.address)
+	if err := listenAddress(ctx, v.address); err != nil {
+		return err
 	}
 	switch {
 	case v.certs != "" && v.caOut != "":

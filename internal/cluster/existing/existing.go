@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -124,7 +125,7 @@ func (o Options) Validate() error {
 	if problems := validation.IsDNS1123Label(o.Run); len(problems) > 0 {
 		return misused("the ID of the run, %q, must be a DNS label: %s", o.Run, strings.Join(problems, "; "))
 	}
-	if _, port, err := net.SplitHostPort(cmp.Or(o.WebhookListen, ":0")); err != nil || port == "" {
+	if _, port, err := net.SplitHostPort(cmp.Or(o.WebhookListen, ":0")); err != nil || !isPort(port) {
 		return &UsageError{"cluster.listen", o.WebhookListen, "write it as host:port, such as 0.0.0.0:9443"}
 	}
 	if _, port, err := net.SplitHostPort(o.WebhookHost); err == nil && !strings.Contains(port, "/") {
@@ -135,6 +136,12 @@ func (o Options) Validate() error {
 	}
 	_, _, err := load(o)
 	return err
+}
+
+// isPort reports whether a text is the number of a port, or 0 for a free one.
+func isPort(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 16)
+	return err == nil
 }
 
 // Start connects to a cluster, and makes sure of its version and of the rights that a run needs. It creates nothing. Errors

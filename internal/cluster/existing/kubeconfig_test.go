@@ -82,6 +82,7 @@ func TestUsage(t *testing.T) {
 		"no ID":             {Options{}, `the ID of the run, "", must be a DNS label`},
 		"no label":          {Options{Run: "a.b"}, `the ID of the run, "a.b", must be a DNS label`},
 		"nowhere to listen": {Options{Run: "a", WebhookListen: "9443"}, "cluster.listen 9443: write it as host:port"},
+		"no such port":      {Options{Run: "a", WebhookListen: ":99999"}, "cluster.listen :99999: write it as host:port"},
 		"a port too":        {Options{Run: "a", WebhookHost: "10.0.0.1:9443"}, "cluster.webhookHost 10.0.0.1:9443: give the address alone; cluster.listen is for the port"},
 		"no host":           {Options{Run: "a", WebhookHost: "https://host"}, "cluster.webhookHost https://host: it is neither an IP address nor the name of a host"},
 		"hosts will do":     {Options{Run: "a", WebhookHost: "Laptop.lan"}, "there is no kubeconfig"},
