@@ -50,7 +50,7 @@ func unknownFlag(cmd *cobra.Command, name, letters string) error {
 			names = append(names, f.Name)
 		}
 	})
-	if keys := keysLike(cmd, name); len(keys) > 0 {
+	if keys := keysLike(strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath()), " "), name); len(keys) > 0 {
 		return fmt.Errorf("unknown flag %s: it is %s of %s, or --set %s=%s", typed, strings.Join(keys, " or "), config.FileName, keys[0], valueOf(keys[0]))
 	}
 	if name == "filter" && cmd.Flags().Lookup("scenario") != nil {
@@ -69,8 +69,7 @@ func unknownFlag(cmd *cobra.Command, name, letters string) error {
 
 // keysLike returns the keys without a flag of a command that end as the name of a flag that there is not: webhook.serverName for
 // server-name. Where none does, it returns those whose last word is the last one of the flag.
-func keysLike(cmd *cobra.Command, flag string) []string {
-	command := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath()), " ")
+func keysLike(command, flag string) []string {
 	var alike, ending []string
 	for _, o := range options.All() {
 		if o.Flag != "" || !slices.Contains(o.Commands, command) {

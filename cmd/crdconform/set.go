@@ -39,7 +39,13 @@ func (f *optionFlags) applyOne(c *config.Config, text string) error {
 		return errors.New("give a key and its value, such as load.inFlight=100; docs/configuration.md has all keys")
 	}
 	if err := options.Check(reflect.TypeFor[config.Config](), key); err != nil {
+		if instead := f.instead(key); instead != "" {
+			return fmt.Errorf("there is no key %s; give %s", key, instead)
+		}
 		return err
+	}
+	if flag := f.name(key); !f.takes(key) && flag != "--set "+key {
+		return fmt.Errorf("%s does not use that key; give %s", f.command, flag)
 	}
 	if !f.takes(key) {
 		return fmt.Errorf("%s does not use that key; it can set %s", f.command, listOf(f.keys()))
@@ -68,6 +74,18 @@ func (f *optionFlags) applyOne(c *config.Config, text string) error {
 	options.Option{Key: key}.In(c)
 	c.Override(key, from, "--set "+key)
 	return nil
+}
+
+// instead returns what gives what somebody called by a name that is no key: a flag of the command, or a key that ends so.
+func (f *optionFlags) instead(name string) string {
+	name = flagName(name)
+	if f.flags.Lookup(name) != nil {
+		return "--" + name
+	}
+	if keys := keysLike(f.command, name); len(keys) > 0 {
+		return fmt.Sprintf("--set %s=%s", keys[0], valueOf(keys[0]))
+	}
+	return ""
 }
 
 // problemsOf returns the problems in the error of a configuration.
