@@ -22,7 +22,7 @@ func earlierCronTabs(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n" + strings.ReplaceAll(strings.ReplaceAll(string(text), "\napiVersion: apiextensions.k8s.io/v1\n", "\n"), "\nkind: CustomResourceDefinition\n", "\n")
+	return string(text)
 }
 
 // TestEarlierDefinitions checks webhooks with a definition of an earlier release, and without.

@@ -213,7 +213,7 @@ func split(file File) ([]*document, error) {
 
 // read returns the definitions in a document: itself, or the items of a list.
 func read(d manifest.Document) ([]*document, error) {
-	inJSON, err := d.JSON()
+	inJSON, err := d.LastJSON()
 	if err != nil {
 		return nil, err
 	}

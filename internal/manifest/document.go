@@ -92,12 +92,53 @@ func (d Document) trimmed() Document {
 	return d
 }
 
-// JSON returns the document as JSON. What is JSON stays as it is, and may be indented by tabs, unlike YAML. It fails for what is neither, and
-// for aliases that stand for more than 32 MiB.
+// JSON returns the document as JSON. What is JSON stays as it is, and may be indented by tabs, unlike YAML. It fails for what is neither, for
+// keys that are there twice, and for aliases that stand for more than 32 MiB.
 func (d Document) JSON() ([]byte, error) { return d.JSONWithin(files.Objects) }
 
 // JSONWithin is like JSON, with another limit in bytes for what aliases stand for. Beyond, the error is ErrTooLarge.
 func (d Document) JSONWithin(most int64) ([]byte, error) {
+	return d.converted(most, once)
+}
+
+// once converts YAML to JSON, and fails for keys that are there twice. A key beside a merge key (<<) takes the place of what that brings, so
+// it is not.
+func once(text []byte) ([]byte, error) {
+	raw, err := yaml.YAMLToJSONStrict(text)
+	if err == nil || !bytes.Contains(text, []byte("<<")) {
+		return raw, err
+	}
+	var root kyaml.Node
+	if kyaml.Unmarshal(text, &root) != nil {
+		return nil, err
+	}
+	if again := repeated(&root); again != nil {
+		return nil, fmt.Errorf("line %d: key %q already set in map", again.Line, again.Value)
+	}
+	return yaml.YAMLToJSON(text)
+}
+
+// repeated returns a key that its mapping has before, nil if there is none.
+func repeated(n *kyaml.Node) *kyaml.Node {
+	keys := map[string]bool{}
+	for i, inside := range n.Content {
+		if n.Kind == kyaml.MappingNode && i%2 == 0 && inside.Kind == kyaml.ScalarNode {
+			if keys[inside.Value] {
+				return inside
+			}
+			keys[inside.Value] = true
+		}
+		if again := repeated(inside); again != nil {
+			return again
+		}
+	}
+	return nil
+}
+
+// LastJSON is like JSON, but of keys that are there twice the last one counts, for a caller that reports these itself.
+func (d Document) LastJSON() ([]byte, error) { return d.converted(files.Objects, yaml.YAMLToJSON) }
+
+func (d Document) converted(most int64, convert func([]byte) ([]byte, error)) ([]byte, error) {
 	if json.Valid(d.Text) {
 		return d.Text, nil
 	}
@@ -107,7 +148,7 @@ func (d Document) JSONWithin(most int64) ([]byte, error) {
 			return nil, fmt.Errorf("%s: %w", d, ErrTooLarge)
 		}
 	}
-	raw, err := yaml.YAMLToJSON(d.Text)
+	raw, err := convert(d.Text)
 	if err != nil {
 		return nil, d.unreadable(err)
 	}
@@ -124,9 +165,13 @@ func (d Document) unreadable(err error) error {
 	}
 	begin := d
 	reason := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")
+	reason = strings.TrimPrefix(reason, "unmarshal errors:\n  ") // of keys that are there twice, the first is enough
 	if at := regexp.MustCompile(`^line (\d+): `).FindStringSubmatch(reason); at != nil {
 		within, _ := strconv.Atoi(at[1]) // digits; too many of them are no line
 		d.Line, reason = d.Line+max(within, 1)-1, strings.TrimPrefix(reason, at[0])
+	}
+	if twice := regexp.MustCompile(`^key "(.*)" already set in map`).FindStringSubmatch(reason); twice != nil {
+		return fmt.Errorf("%s: the key %s is there twice; remove one", d, twice[1])
 	}
 	reason = strings.ReplaceAll(reason, "\n", " ")
 	if bytes.Contains(d.Text, []byte("{{")) { // or text with braces, and a mistake elsewhere

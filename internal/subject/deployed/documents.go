@@ -1,12 +1,10 @@
 package deployed
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crdconform/crdconform/internal/manifest"
 )
@@ -63,16 +61,11 @@ func loadPath(path string) ([]document, error) {
 	return all, nil
 }
 
-// parse reads the objects of a file. What applies them would find keys that are there twice, too.
+// parse reads the objects of a file.
 func parse(data []byte, name string) ([]document, error) {
-	all, err := manifest.Objects(name, data) // first, as it knows aliases that stand for gigabytes
+	all, err := manifest.Objects(name, data)
 	if err != nil {
 		return nil, err
-	}
-	for _, d := range manifest.Documents(name, data) {
-		if _, err := yaml.YAMLToJSONStrict(d.Text); err != nil && !json.Valid(d.Text) {
-			return nil, fmt.Errorf("%s: %w", d, err)
-		}
 	}
 	for _, object := range all {
 		if object.GetName() == "" {

@@ -50,7 +50,7 @@ func TestLoad(t *testing.T) {
 func TestLoadWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
 	for name, test := range map[string]struct{ text, want string }{
-		"twice":    {"apiVersion: v1\nkind: Service\nkind: Service\nmetadata: {name: a}\n", "twice.yaml:1: "},
+		"twice":    {"apiVersion: v1\nkind: Service\nkind: Service\nmetadata: {name: a}\n", "twice.yaml:3: the key kind is there twice; remove one"},
 		"nameless": {"apiVersion: v1\nkind: Service\nmetadata: {generateName: a-}\n", "nameless.yaml:1: the Service has no metadata.name"},
 		"kindless": {"apiVersion: v1\nmetadata: {name: a}\n", "not a Kubernetes object"},
 		"version":  {"kind: Service\nmetadata: {name: a}\n", "version.yaml:1: not a Kubernetes object, which has an apiVersion and a kind"},
