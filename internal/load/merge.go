@@ -156,8 +156,18 @@ func addAll[K comparable](to, from map[K]uint64) {
 func firstFindings(all []loadgen.Finding) []loadgen.Finding {
 	slices.SortStableFunc(all, func(a, b loadgen.Finding) int { return cmp.Compare(a.Request, b.Request) })
 	var first []loadgen.Finding
-	for _, f := range all {
-		if len(first) < findings && (!f.Tolerated || !exemplified(first, f.Requirement)) {
+	var files []loadgen.File // of a request with a finding that is left out, which are the evidence of its next one
+	for i, f := range all {
+		if i > 0 && all[i-1].Request != f.Request {
+			files = nil
+		}
+		if f.Tolerated && exemplified(first, f.Requirement) {
+			files = append(files, f.Files...)
+			continue
+		}
+		if len(first) < findings {
+			f.Files = append(f.Files, files...)
+			files = nil
 			first = append(first, f)
 		}
 	}
