@@ -62,7 +62,7 @@ func (ls *losses) declared(pair corpus.Pair, path string) bool {
 	return declared
 }
 
-// lacks says that the second version of a pair has no field for a loss, which may be meant then, or has one of another type; empty if it has
+// lacks says that the second version of a pair has no field for what is lost, which may be meant then, or has one of another type; empty if it has
 // the same. Then it says of what the webhook writes in place of another value whether that is the default.
 func (ls *losses) lacks(pair corpus.Pair, l corpus.Loss) string {
 	schema := ls.definition.schemaOf(pair.To)
@@ -72,7 +72,7 @@ func (ls *losses) lacks(pair corpus.Pair, l corpus.Loss) string {
 	switch {
 	case schema == nil:
 		return ""
-	case !schema.Has(l.Path):
+	case !schema.Has(l.Path) && ls.definition.schemaOf(pair.From).Effect(l) == "lost": // a value that is changed has been somewhere
 		return fmt.Sprintf(" (%s has no field of that name)", pair.To)
 	case ls.intoDefault(pair, l):
 		return ", the default at " + pair.From

@@ -175,6 +175,36 @@ func TestDefaultIsNotKept(t *testing.T) {
 	t.Error("the loss of false should be one that may be meant")
 }
 
+// TestChangedUnderAnotherName has a webhook cut the values of a field that the other version has under another name. What comes back changed was
+// somewhere, so that version has room for it.
+func TestChangedUnderAnotherName(t *testing.T) {
+	t.Parallel()
+	definition := strings.NewReplacer("ref: {type: object,", "prefix: {type: string}, ref: {type: object,",
+		"target: {type: object,", "folder: {type: string}, target: {type: object,").Replace(renamed)
+	subject := served{handler: stranger{converts: func(_, to string, object map[string]any) string {
+		names := map[string][2]string{"v1": {"folder", "prefix"}, "v2": {"prefix", "folder"}}[to]
+		spec := specOf(object)
+		if prefix, is := spec[names[0]].(string); is {
+			delete(spec, names[0])
+			spec[names[1]] = strings.TrimRight(prefix, "/")
+		}
+		return ""
+	}}}.of(t, definition)
+	subject.Objects = 12
+	changed := false
+	for _, f := range foundBy(t, subject, requirement.WebhookConversionStrings) {
+		if f.Field == "spec.prefix" && f.Effect == "changed" {
+			changed = true
+			if strings.Contains(f.Message, "no field of that name") {
+				t.Errorf("found %q", f.Message)
+			}
+		}
+	}
+	if !changed {
+		t.Error("no prefix is changed")
+	}
+}
+
 // TestTraces has a webhook add to objects the labels of all that it has ever converted.
 func TestTraces(t *testing.T) {
 	t.Parallel()
