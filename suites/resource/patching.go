@@ -18,8 +18,14 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// mostPatches is how many patches an object gets at a version.
-const mostPatches = 16
+const (
+	// mostPatches is how many patches an object gets at a version.
+	mostPatches = 16
+
+	// enoughPatched is on how many objects of a version a field is patched at a version; each gets it from another one. What an edit does hangs on
+	// the field, its values and what was there; webhook.conversion.edits has many more of these.
+	enoughPatched = 2
+)
 
 // edit gives a field another value. Its path has the names of the fields.
 type edit struct {
@@ -30,7 +36,6 @@ type edit struct {
 // patching is a form of patches.
 type patching struct {
 	form  string                                                                                              // as in kubectl patch --type
-	each  int                                                                                                 // on how many objects of a version a field is patched at a version
 	body  func(o *object, edits []edit) any                                                                   // what is sent
 	send  func(ctx context.Context, at suites.Objects, name, body string) (*unstructured.Unstructured, error) // a request
 	value func(before, sent any) any                                                                          // what a field becomes
@@ -48,9 +53,6 @@ func jsonPatch() patching {
 	escaped := strings.NewReplacer("~", "~0", "/", "~1")
 	return patching{
 		form: "json",
-		// What an edit does hangs on the field, its values and what was there. Two objects get it from two others; webhook.conversion.edits has many
-		// more of these. To the webhook, a merge patch is no other edit.
-		each: 2,
 		body: func(o *object, edits []edit) any {
 			operations := []operation{{"test", "/metadata/name", o.name}}
 			for _, e := range edits {
@@ -72,7 +74,6 @@ func jsonPatch() patching {
 func mergePatch() patching {
 	return patching{
 		form: "merge",
-		each: 1,
 		body: func(_ *object, edits []edit) any {
 			body := map[string]any{}
 			for _, e := range edits {
@@ -244,7 +245,7 @@ func (e edit) fields(schema *corpus.Schema) []string {
 
 // wrote reports whether all that an edit writes was changed before, or on enough other objects. A union takes one edit for each member.
 func (p *patched) wrote(schema *corpus.Schema, e edit) bool {
-	return !slices.ContainsFunc(e.fields(schema), func(field string) bool { return !p.done[field] && p.before[field] < p.by.each })
+	return !slices.ContainsFunc(e.fields(schema), func(field string) bool { return !p.done[field] && p.before[field] < enoughPatched })
 }
 
 // edits returns what gives an object the fields of another, each field of spec and the like by itself.
