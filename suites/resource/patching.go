@@ -422,6 +422,7 @@ func (r *round) effects(ctx context.Context, version string, before, after map[s
 			shown, _ = r.convertAll(ctx, at, stored)
 		}
 		if shown == nil {
+			r.require(context.Cause(ctx), "asking the webhook")
 			return nil, false
 		}
 		was, is := shown[0].DeepCopy().Object, shown[1].DeepCopy().Object
