@@ -37,7 +37,8 @@ func (w *writer) edits(ctx context.Context, k *kind, version string, objects []*
 		}
 		at, _ := w.at(k, version, keyOf(object))
 		options := metav1.UpdateOptions{DryRun: dryRun(), FieldManager: fieldManager}
-		for _, edit := range near(object, then, now, false) {
+		status, rest := statusApart(corpus.Leaves(object))
+		for _, edit := range near(object, rest, then, now) {
 			if _, err := at.Update(ctx, edit.Unstructured, options); isRefused(err) {
 				return func() error { w.record.uneditable(k, version, edit, err); return nil }, nil
 			}
@@ -45,7 +46,7 @@ func (w *writer) edits(ctx context.Context, k *kind, version string, objects []*
 		if !k.new.status(version) {
 			return nil, nil //nolint:nilnil // its users can change it
 		}
-		for _, edit := range near(object, then, now, true) {
+		for _, edit := range near(object, status, then, now) {
 			if _, err := at.UpdateStatus(ctx, edit.Unstructured, options); isRefused(err) {
 				return func() error { w.record.stuck(k, version, edit, err); return nil }, nil
 			}
@@ -61,7 +62,7 @@ func (r *record) stuck(k *kind, version string, edit edited, refused error) {
 	r.find(finding{
 		id: requirement.UpgradeWriteCreate, kind: k, object: keyOf(edit.Unstructured), version: version,
 		message: fmt.Sprintf("controllers cannot change %s at %s any more, unless they mend the rest of the status, which the new schema makes invalid: %s; "+
-			"have the new release write the status anew, or make optional and allow what old objects lack and have",
+			"have the new release write the status anew, or have its schema allow what old objects have, and require nothing that they lack",
 			edit.field, version, said(refused)),
 		commands: []string{k.kubectlReplace(version, keyOf(edit.Unstructured), "--subresource=status")},
 	})
@@ -79,11 +80,22 @@ func (r *record) uneditable(k *kind, version string, edit edited, refused error)
 	})
 }
 
-// near returns copies of an object with a change that both schemas of a version allow, for each of its problems the one closest to it: what is
-// overlooked otherwise is not if its surroundings change. The changes are of the status, or of the rest.
-func near(object *unstructured.Unstructured, then, now *corpus.Schema, status bool) []edited {
+// statusApart divides paths into those of the status and the others.
+func statusApart(paths []string) (status, rest []string) {
+	for _, path := range paths {
+		if fieldpath.Within(path, "status") {
+			status = append(status, path)
+		} else {
+			rest = append(rest, path)
+		}
+	}
+	return status, rest
+}
+
+// near returns copies of an object with a change of one of the given fields that both schemas of a version allow, for each of its problems the one
+// closest to it: what is overlooked otherwise is not if its surroundings change.
+func near(object *unstructured.Unstructured, given []string, then, now *corpus.Schema) []edited {
 	var edits []edited
-	given := slices.DeleteFunc(corpus.Leaves(object), func(path string) bool { return fieldpath.Within(path, "status") != status })
 	problems := invalid(object.Object, then, now)
 	for _, p := range problems {
 		fields := slices.DeleteFunc(slices.Clone(given), func(path string) bool {
