@@ -40,6 +40,9 @@ func Finding(f reports.LegFinding) string {
 	return b.String()
 }
 
+// ExplainedBy begins the reason for which a step of a rehearsal is NotApplicable whose findings are those of a requirement, which follows.
+const ExplainedBy = "what was found is explained by "
+
 // Worse compares verdicts by which of two on the same holds: it is positive if a is the worse. NotApplicable and Unknown give way to all
 // others, and Errored gives way only to Failed, because it may hide what is as bad.
 func Worse(a, b requirement.Verdict) int {

@@ -183,7 +183,7 @@ func (r *record) cells(step map[at]*judged) []reports.LegCell {
 		cell.Found = max(len(failed), found)
 		switch {
 		case explained != "" && explanation.Worse(cell.Verdict, requirement.Passed) <= 0: // not all that was found is reported here
-			cell.Verdict, cell.Reason = requirement.NotApplicable, "what was found is explained by "+explained
+			cell.Verdict, cell.Reason = requirement.NotApplicable, explanation.ExplainedBy+explained
 		case cell.Verdict != requirement.NotApplicable:
 			cell.Reason = ""
 		}

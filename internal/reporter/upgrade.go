@@ -54,12 +54,9 @@ func StepSummary(step reports.LegStep) string {
 	return fmt.Sprintf("%s: %s", StepVerdict(step), visible.Count(objects, "object", ""))
 }
 
-// explainedBy begins the reason of a step whose findings were found to be those of another requirement.
-const explainedBy = "what was found is explained by "
-
 // cellText is what a table has of a step for a definition.
 func cellText(c reports.LegCell) string {
-	switch by, explained := strings.CutPrefix(c.Reason, explainedBy); {
+	switch by, explained := strings.CutPrefix(c.Reason, explanation.ExplainedBy); {
 	case c.Verdict == requirement.NotApplicable && explained:
 		return "see " + by
 	case c.Verdict == requirement.NotApplicable:

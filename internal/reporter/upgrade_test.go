@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -124,7 +125,7 @@ func TestUpgradesAreCompared(t *testing.T) {
 func TestStepsOnce(t *testing.T) {
 	t.Parallel()
 	leg := upgrades()[0]
-	leg.Steps[0].Cells[0] = reports.LegCell{Definition: leg.Kinds[0].Definition, Verdict: requirement.NotApplicable, Reason: explainedBy + "upgrade.read.content"}
+	leg.Steps[0].Cells[0] = reports.LegCell{Definition: leg.Kinds[0].Definition, Verdict: requirement.NotApplicable, Reason: explanation.ExplainedBy + "upgrade.read.content"}
 	leg.Kinds = leg.Kinds[:1]
 	if got := strings.Join(LegTable(leg, 80), "\n"); !strings.Contains(got, "drop  see upgrade.read.content\n") {
 		t.Error(got)
