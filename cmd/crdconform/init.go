@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/manifest"
@@ -85,8 +84,11 @@ func (i *initializer) run(names, samples []string) error {
 			files = with
 			continue
 		}
-		if err = yaml.Unmarshal(data, new(any)); err != nil { // what is not filled in, or no object of these definitions, is to be left out
-			fmt.Fprintf(i.err, "crdconform: left out %s, which cannot be read as YAML: %v; mend it, then add it to samples\n", name, err)
+		for _, d := range manifest.Documents(name, data) { // what is not filled in, or no object of these definitions, is to be left out
+			if _, err = d.JSON(); err != nil {
+				fmt.Fprintf(i.err, "crdconform: left out %s, which cannot be read as YAML: %v; mend it, then add it to samples\n", name, err)
+				break
+			}
 		}
 	}
 	text, err := config.Init(files)
