@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -118,10 +117,10 @@ func (d *doctoring) run(ctx context.Context, names []string) error {
 // several inspects a cluster after another. One that cannot be inspected does not keep the others from it.
 func (d *doctoring) several(ctx context.Context, names []string) error {
 	t := visible.Table{Head: []string{"CONTEXT", "VERDICT", "FAILED", "TOLERATED", "PASSED"}}
-	for i, name := range d.contexts { // a name that is wrong is no finding
-		if slices.Contains(d.contexts[:i], name) {
-			return fmt.Errorf("--contexts %s: given twice", name)
-		}
+	if err := onlyOnce("--contexts", d.contexts); err != nil {
+		return err
+	}
+	for _, name := range d.contexts { // a name that is wrong is no finding
 		target := d.storageTarget
 		target.context = name
 		_, err := target.connect(ctx, true)

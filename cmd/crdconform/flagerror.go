@@ -50,7 +50,7 @@ func unknownFlag(cmd *cobra.Command, name, letters string) error {
 			names = append(names, f.Name)
 		}
 	})
-	if keys := keysLike(strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath()), " "), name); len(keys) > 0 {
+	if keys := keysLike(commandOf(cmd), name); len(keys) > 0 {
 		return fmt.Errorf("unknown flag %s: it is %s of %s, or --set %s=%s", typed, strings.Join(keys, " or "), config.FileName, keys[0], valueOf(keys[0]))
 	}
 	if name == "filter" && cmd.Flags().Lookup("scenario") != nil {
@@ -133,4 +133,14 @@ func wantedOf(invalid *pflag.InvalidValueError) string {
 		}
 	}
 	return ""
+}
+
+// onlyOnce returns an error for a value that is given to a flag more than once.
+func onlyOnce(flag string, values []string) error {
+	for i, value := range values {
+		if slices.Contains(values[:i], value) {
+			return fmt.Errorf("%s %s: given twice", flag, value)
+		}
+	}
+	return nil
 }

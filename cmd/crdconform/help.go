@@ -87,9 +87,14 @@ func reflowed(text string, columns int) string {
 	return strings.Join(lines, "\n")
 }
 
+// commandOf is the name of a command in the options, such as storage migrate: it is empty for the program itself.
+func commandOf(cmd *cobra.Command) string {
+	return strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath()), " ")
+}
+
 // rareFlags returns the flags that the help of a command leaves out.
 func rareFlags(cmd *cobra.Command) []*pflag.Flag {
-	path := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath()), " ")
+	path := commandOf(cmd)
 	shown := common(path)
 	if all, err := cmd.Flags().GetBool(allFlags); len(shown) == 0 || err == nil && all {
 		return nil

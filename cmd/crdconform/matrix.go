@@ -150,13 +150,11 @@ func (m *matrix) validate() error {
 	for _, k := range columnKinds() {
 		values, flag := m.given(k.Columns), "--"+k.Columns.Flag
 		more = append(more, flag)
-		for i, value := range values {
-			if value == "" {
-				return fmt.Errorf("%s %q: one of them is empty", flag, strings.Join(values, ","))
-			}
-			if slices.Contains(values[:i], value) {
-				return fmt.Errorf("%s %s: given twice", flag, value)
-			}
+		if slices.Contains(values, "") {
+			return fmt.Errorf("%s %q: one of them is empty", flag, strings.Join(values, ","))
+		}
+		if err := onlyOnce(flag, values); err != nil {
+			return err
 		}
 		for _, option := range k.Columns.Shared {
 			if m.shared(option) != "" && len(values) == 0 {

@@ -246,7 +246,7 @@ object and under load?
 			if all := cmd.Root().PersistentFlags().Lookup(allFlags); all.Changed && all == cmd.Flags().Lookup(allFlags) {
 				return errors.New("--all is only valid with --help, of which it shows all flags")
 			}
-			path := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath()), " ")
+			path := commandOf(cmd)
 			reads := func(command string) bool { return path == command || strings.HasPrefix(path, command+" ") }
 			if !slices.ContainsFunc(readFirst(), reads) {
 				s.act()

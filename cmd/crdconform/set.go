@@ -44,10 +44,10 @@ func (f *optionFlags) applyOne(c *config.Config, text string) error {
 		}
 		return err
 	}
-	if flag := f.name(key); !f.takes(key) && flag != "--set "+key {
-		return fmt.Errorf("%s does not use that key; give %s", f.command, flag)
-	}
 	if !f.takes(key) {
+		if flag := f.name(key); flag != "--set "+key {
+			return fmt.Errorf("%s does not use that key; give %s", f.command, flag)
+		}
 		return fmt.Errorf("%s does not use that key; it can set %s", f.command, listOf(f.keys()))
 	}
 	var document strings.Builder
