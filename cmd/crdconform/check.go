@@ -138,6 +138,11 @@ func urlOrProgram(cmd *cobra.Command, args []string) error {
 	if dash >= 0 {
 		before = args[:dash]
 	}
+	for _, arg := range before {
+		if err := notFile(arg); err != nil {
+			return err
+		}
+	}
 	switch {
 	case len(before) > 1:
 		return fmt.Errorf("%s requires one URL, such as https://localhost:9443/convert, but got %d arguments", cmd.Name(), len(before))
@@ -237,7 +242,7 @@ func (c *checker) source(read config.Webhook) (key, flag string, err error) {
 	case c.options.says("webhook.fromCRD.address") && len(c.args)+len(c.program) > 0:
 		return "", "", fmt.Errorf("%s: only valid with --from-crd; a URL and a program have their own", c.options.name("webhook.fromCRD.address"))
 	case len(c.args) == 1:
-		return "url", "webhook URL", notFile(c.args[0])
+		return "url", "webhook URL", nil
 	case len(c.program) > 0:
 		return "command", "program", nil
 	case fromCRD:
@@ -398,16 +403,13 @@ func (c *checker) write(text string) error {
 	return errors.Join(err, file.Close())
 }
 
-// again is the command that checks one requirement again in the same way. Its report is in a folder inside that of the whole report, which it
-// must not replace, and it is no night of a history.
-func (c *checker) again(_ string, id requirement.ID) string {
-	words := append([]string{"crdconform", c.name}, c.repeated([]string{"filter", "skip", "seed", "report-dir", "history", "write-lossy", "record-expected", "fail-fast", "watch", "build"})...)
-	dir := c.dir
-	if filepath.Base(dir) != "again" {
-		dir = filepath.Join(dir, "again")
-	}
-	words = slices.Insert(words, 2, fmt.Sprintf("--filter=%s", id), fmt.Sprintf("--seed=%d", c.seed), "--report-dir="+shell.Quote(dir))
-	return strings.Join(words, " ")
+// again is the command that checks one requirement again in the same way.
+func (c *checker) again(_ string, id requirement.ID) string { return c.rerun("--filter=" + string(id)) }
+
+// rerun is the command that judges again, in the same way, what a flag selects. It is no night of a history.
+func (c *checker) rerun(selects string) string {
+	words := append([]string{"crdconform", c.name}, c.repeated([]string{"filter", "skip", "scenario", "seed", "report-dir", "history", "write-lossy", "record-expected", "fail-fast", "watch", "build"})...)
+	return strings.Join(slices.Insert(words, 2, selects, fmt.Sprintf("--seed=%d", c.seed), "--report-dir="+shell.Quote(c.againDir())), " ")
 }
 
 // repeated returns the arguments and flags as they were given, but for some flags.

@@ -127,9 +127,7 @@ func (d *disrupter) describe() (engine.Disruption, error) {
 
 // againScenario is the command that runs one scenario again in the same way.
 func (d *disrupter) againScenario(_ string, id requirement.ID) string {
-	words := append([]string{"crdconform", d.name}, d.repeated([]string{"scenario", "seed"})...)
-	head := []string{"--scenario=" + strings.TrimPrefix(string(id), id.Area()+"."), fmt.Sprintf("--seed=%d", d.seed)}
-	return strings.Join(append(words[:2:2], append(head, words[2:]...)...), " ")
+	return d.rerun("--scenario=" + strings.TrimPrefix(string(id), id.Area()+"."))
 }
 
 func (d *disrupter) run(ctx context.Context) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/wire"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 func TestReferenceToItself(t *testing.T) {
@@ -85,6 +86,20 @@ func TestAgainWithAWebhook(t *testing.T) {
 	check(t, flags.Parse(args))
 	if got, want := api.again(), " --api-server kind --set webhook.inCluster.port=8443 --webhook-manifests 'a,b c'"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestAgainElsewhere has what is judged again leave alone the report that says so, and the report of that as well.
+func TestAgainElsewhere(t *testing.T) {
+	t.Parallel()
+	flags := pflag.NewFlagSet("disrupt", pflag.ContinueOnError)
+	const elsewhere = "out/again"
+	for _, dir := range []string{"out", elsewhere} {
+		of := reporting{dir: dir}
+		c := checker{name: "check", reporting: of, flags: flags}
+		for _, again := range []func(string, requirement.ID) string{c.again, (&disrupter{checker: c}).againScenario, (&runner{reporting: of, api: clusterFlags{flags: flags}}).rerun} {
+			has(t, strings.ReplaceAll(again("", requirement.WebhookResponseUID), "=", " ")+" ", "--report-dir "+elsewhere+" ")
+		}
 	}
 }
 

@@ -73,6 +73,14 @@ func openFolder(name string) (reporter.Folder, error) {
 	return folder, nil
 }
 
+// againDir is the folder for the report of what is judged again: inside that of the whole report, which it must not replace.
+func (r *reporting) againDir() string {
+	if filepath.Base(r.dir) == "again" {
+		return r.dir
+	}
+	return filepath.Join(r.dir, "again")
+}
+
 // newReport begins a report.
 func (r *reporting) newReport() *reports.Report {
 	return &reports.Report{Tool: toolVersion(), Command: strings.Join(append([]string{"crdconform"}, r.command...), " "), Started: r.began.UTC()}

@@ -294,7 +294,7 @@ func (r *runner) chapters(pods engine.Pods) []suites.Area {
 
 // rerun is the command that runs one spec again in the same way.
 func (r *runner) rerun(_ string, id requirement.ID) string {
-	return fmt.Sprintf("crdconform run --filter %s --seed %d", id, r.seed) + r.api.again() + r.again(r.strict)
+	return fmt.Sprintf("crdconform run --filter %s --seed %d --report-dir %s", id, r.seed, shell.Quote(r.againDir())) + r.api.again() + r.again(r.strict)
 }
 
 // openLog makes a new file for the log of the API server.
