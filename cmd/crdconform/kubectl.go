@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -8,27 +9,44 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// kubectlFlags are flags of kubectl that no command here has, or not all: the letter that kubectl has for one, the flags here that do the
-// same, and what to say where a command has none of these.
-func kubectlFlags() []struct{ name, letter, here, otherwise string } {
-	const noNamespace = ": definitions are in no namespace; leave it out"
-	return []struct{ name, letter, here, otherwise string }{
-		{"filename", "f", "crd file", ""},
+// foreignFlag is a flag of kubectl or of other tools, for which commands here have another one, or none.
+type foreignFlag struct {
+	name, letter string // the letter is kubectl's
+	here         string // the flag of a command that does the same; empty for any command
+	says         string // what to do; empty to give that flag
+}
+
+// foreignFlags are the flags that no command here has, or not all. Of several with the same name, the first counts that a command has.
+func foreignFlags() []foreignFlag {
+	const inNoNamespace, folders = ": definitions are in no namespace; leave it out", ": folders are read with those in them; leave it out"
+	return []foreignFlag{
+		{"filename", "f", "crd", ""},
+		{"filename", "f", "file", ""},
 		{"kustomize", "k", "crd", ""},
-		{"selector", "l", "filter scenario", ""},
-		{"field-selector", "", "filter scenario", ""},
-		{"output", "o", "report-dir", ": its output has only one form"},
-		{"namespace", "n", "", noNamespace},
-		{"all-namespaces", "A", "", noNamespace},
+		{"recursive", "R", "", folders},
+		{"selector", "l", "filter", ""},
+		{"selector", "l", "scenario", ""},
+		{"field-selector", "", "filter", ""},
+		{"field-selector", "", "scenario", ""},
+		{"only", "", "filter", ""},
+		{"only", "", "scenario", ""},
+		{"exclude", "", "skip", ""},
+		{"from", "", "old", ""},
+		{"to", "", "old", "; did you mean --crd?"},
+		{"output", "o", "report-dir", ": each format is a file in the folder of --report-dir, such as report.json"},
+		{"output", "o", "", ": its output has only one form"},
+		{"namespace", "n", "", inNoNamespace},
+		{"all-namespaces", "A", "", inNoNamespace},
 		{"watch", "w", "watch", ""},
 		{"v", "v", "verbose", ""},
-		{"insecure-skip-tls-verify", "", "ca-file", ": certificates are always verified"},
+		{"insecure-skip-tls-verify", "", "ca-file", ""},
+		{"insecure-skip-tls-verify", "", "", ": certificates are always verified"},
 	}
 }
 
 // kubectlName is the name of a flag of one letter in kubectl; the letter where kubectl has none.
 func kubectlName(letter string) string {
-	for _, flag := range kubectlFlags() {
+	for _, flag := range foreignFlags() {
 		if flag.letter == letter {
 			return flag.name
 		}
@@ -36,22 +54,25 @@ func kubectlName(letter string) string {
 	return letter
 }
 
-// insteadOf says, for a command without a flag of kubectl, what to use in its place.
+// insteadOf says, for a command without a flag of another tool, what to use in its place.
 func insteadOf(cmd *cobra.Command, name string) string {
-	for _, flag := range kubectlFlags() {
-		if flag.name != name {
-			continue
+	arguments := strings.TrimPrefix(cmd.Use, cmd.Name())
+	if files := strings.HasPrefix(arguments, " FILE") || strings.HasPrefix(arguments, " REPORT"); files && (name == "filename" || name == "kustomize") {
+		return fmt.Sprintf(": files are given without a flag, as in %q", cmd.CommandPath()+arguments)
+	}
+	for _, flag := range foreignFlags() {
+		if flag.name == name && (flag.here == "" || cmd.Flags().Lookup(flag.here) != nil) {
+			return cmp.Or(flag.says, "; did you mean --"+flag.here+"?")
 		}
-		arguments := strings.TrimPrefix(cmd.Use, cmd.Name())
-		if files := strings.HasPrefix(arguments, " FILE") || strings.HasPrefix(arguments, " REPORT"); files && strings.HasPrefix(flag.here, "crd") {
-			return fmt.Sprintf(": files are given without a flag, as in %q", cmd.CommandPath()+arguments)
+	}
+	var having []string
+	for _, one := range cmd.Commands() {
+		if one.Flags().Lookup(name) != nil {
+			having = append(having, one.CommandPath())
 		}
-		for here := range strings.FieldsSeq(flag.here) {
-			if cmd.Flags().Lookup(here) != nil {
-				return "; did you mean --" + here + "?"
-			}
-		}
-		return flag.otherwise
+	}
+	if len(having) > 0 {
+		return ": it is one of " + strings.Join(having, ", ")
 	}
 	return ""
 }
