@@ -43,7 +43,7 @@ type Cause struct {
 }
 
 // Causes returns the causes of all problems: what looks like a bug first, then losses of fields that the other version does not have,
-// then what could not be judged, and what happens to made-up content last; of each those first that break most requirements of most
+// then what is Tolerated, what could not be judged, and what happens to made-up content last; of each those first that break most requirements of most
 // definitions. One cause is one: a field, all that happens to it, and what is below it if the same happens there.
 func Causes(r *reports.Report) []Cause {
 	var causes []*Cause
@@ -169,8 +169,10 @@ func (c *Cause) take(other *Cause) {
 func (c *Cause) rank() int {
 	switch {
 	case c.made:
-		return 3
+		return 4
 	case c.Verdict == requirement.Errored:
+		return 3
+	case c.Verdict == requirement.Tolerated:
 		return 2
 	case len(c.Lacking) > 0 && !slices.Contains(c.effects, "changed"):
 		return 1
@@ -274,6 +276,14 @@ func outermost(paths []string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
 		return slices.ContainsFunc(above(path), func(at string) bool { return slices.Contains(paths, at) })
 	})
+}
+
+// Violating returns the requirements, as far as What does not say them.
+func (c *Cause) Violating() []string {
+	if len(c.Requirements) == 1 && c.What == c.Requirements[0] {
+		return nil
+	}
+	return c.Requirements
 }
 
 // Extent says which requirements and definitions a cause concerns, as far as What does not.

@@ -34,6 +34,7 @@ type disruptionView struct {
 	Anchor   string
 	Verdict  requirement.Verdict
 	Open     bool
+	Why      []string // it is void, unless the requirement is not judged for that reason, which is told with it
 	Cells    []string // of its row, by disruptionColumns
 	Course   string   // in words
 	Chart    template.HTML
@@ -76,6 +77,9 @@ func disruptionViews(r *reports.Report) ([]disruptionView, error) {
 		v := disruptionView{
 			Disruption: d, Anchor: "disruption-" + anchor(d.Requirement, d.Subject), Verdict: disruptionVerdict(r, d), Cells: disruptionCells(d), Course: courseOf(d),
 			Listed: d.Failures[:min(len(d.Failures), mostFailures)],
+		}
+		if v.Verdict != requirement.Errored {
+			v.Why = d.Void
 		}
 		v.Open = v.Verdict == requirement.Failed || i == 0
 		if n := len(d.Failures) - len(v.Listed); n > 0 {

@@ -5,6 +5,8 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -34,14 +36,32 @@ func disrupted() *reports.Report {
 				d.Failures = append(d.Failures, reports.DisruptionFailure{Verb: "get", Version: fmt.Sprintf("v%d", n), Error: "timeout", Count: 40 - n, Stored: n == 3, Example: hostile})
 			}
 		}
+		reason := hostile
 		if i == 2 {
 			d.Void = []string{"the machine was busy " + hostile}
+			reason = "void: " + d.Void[0]
 		}
 		r.Disruptions = append(r.Disruptions, d)
-		r.Results = append(r.Results, reports.Result{Requirement: requirement.Requirement{ID: id, Level: requirement.Must}, Subject: "widgets.example.com", Verdict: verdict, Reason: hostile})
+		r.Results = append(r.Results, reports.Result{Requirement: requirement.Requirement{ID: id, Level: requirement.Must}, Subject: "widgets.example.com", Verdict: verdict, Reason: reason})
 	}
 	Conclude(r)
 	return r
+}
+
+// TestHistoriesAreCopied has the report of a disruption be written once more, to another folder.
+func TestHistoriesAreCopied(t *testing.T) {
+	t.Parallel()
+	r, dir := disrupted(), t.TempDir()
+	r.Artifacts = []reports.File{{Path: "histories/a.jsonl", Data: []byte("{}")}, {Path: "cluster/a.log", Data: []byte("{}")}}
+	folder, err := Open(dir)
+	if err == nil {
+		err = folder.Write(r)
+	}
+	for _, file := range r.Artifacts {
+		if _, missing := os.Stat(filepath.Join(dir, file.Path)); err != nil || missing != nil {
+			t.Errorf("%s: %v, %v", file.Path, err, missing)
+		}
+	}
 }
 
 // TestDisruptionForms compares the forms of disruptions with golden files.
@@ -57,7 +77,7 @@ func TestDisruptionForms(t *testing.T) {
 	for _, want := range []string{
 		`<td class="number" data-of="watches gone">0</td><td class="passed">Passed</td>`,
 		`<td class="number" data-of="failed">900</td><td class="number" data-of="outage s">2.51</td><td class="number" data-of="recovery s">0.50</td>`,
-		`<td class="number" data-of="failed">void</td>`, "and 2 more, all of them in report.json", "Objectives: failed=0.", "void: the machine was busy",
+		`<td class="number" data-of="failed">void</td>`, "and 2 more, all of them in report.json", "Objectives: failed=0.",
 		`aria-label="Course of the disruption: The fault lasted from 2.0 s to 4.0 s of 8.0 s. Before it, 500 operations a second succeeded, with a p99 of up to 8 ms. ` +
 			`Meanwhile, 200 operations a second succeeded and 300 failed, with a p99 of up to 120 ms.`,
 		"The first failure came 0.01 s after its beginning. Everything was as before 0.50 s after its end, 0.00 s after the webhook was ready.",
@@ -66,6 +86,9 @@ func TestDisruptionForms(t *testing.T) {
 		if !strings.Contains(section, want) {
 			t.Errorf("the page does not have %q", want)
 		}
+	}
+	if strings.Contains(section, "the machine was busy") || !strings.Contains(page, "void: the machine was busy") {
+		t.Error("why a scenario is void is not told with its requirement alone")
 	}
 	for _, bad := range []string{"<script>alert", "<b>", "<img"} {
 		if strings.Contains(page, bad) {

@@ -29,8 +29,7 @@ func resultParts(r reports.Result) []Part {
 		objectPart(r),
 		{Name: "why it matters", Text: r.Why},
 		{Name: "what to do", Text: remedy(r)},
-		{Name: "send it again, in the report folder", Text: r.Curl, Code: true, Files: filesNamed(r, "request.json")},
-		{Name: "commands, in order", Files: filesNamed(r, "reproduce.sh")},
+		scriptPart(r),
 		{Name: "re-run this requirement only", Text: r.Rerun, Code: true},
 		{Name: "spec", Text: specText(r)},
 		{Name: "source", Text: sources(r)},
@@ -38,6 +37,15 @@ func resultParts(r reports.Result) []Part {
 		{Name: "more files", Files: otherFiles(r)},
 	}
 	return slices.DeleteFunc(parts, func(p Part) bool { return p.Text == "" && len(p.Files) == 0 })
+}
+
+// scriptPart is what shows it once more: a request, or commands in order, and the script that has them.
+func scriptPart(r reports.Result) Part {
+	p := Part{Name: "send it again, in the report folder", Text: r.Curl, Code: r.Curl != "", Files: filesNamed(r, "request.json", "reproduce.sh")}
+	if r.Curl == "" && len(filesNamed(r, "request.json")) == 0 {
+		p.Name = "commands, in order"
+	}
+	return p
 }
 
 // remedy says what to do about a violation.

@@ -34,8 +34,7 @@ func TestParts(t *testing.T) {
 			{Name: "expected and actual", Text: "v1 -> v2: spec.a: expected 1, got 2\nobject: {}", Code: true},
 			{Name: "smallest object", Text: "data", Code: true, Files: files("object.yaml")},
 			{Name: "why it matters", Text: "or else"},
-			{Name: "send it again, in the report folder", Text: "curl it", Code: true, Files: files("request.json")},
-			{Name: "commands, in order", Files: files("reproduce.sh")},
+			{Name: "send it again, in the report folder", Text: "curl it", Code: true, Files: files("reproduce.sh", "request.json")},
 			{Name: "re-run this requirement only", Text: "crdconform again", Code: true},
 		}, append(where, Part{Name: "note", Text: "so they say"}, Part{Name: "more files", Files: files("response.json")})...)},
 		"an object alone": {reports.Result{Verdict: requirement.Tolerated, Reason: "null", Files: files("object.yaml")}, []Part{

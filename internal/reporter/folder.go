@@ -311,8 +311,12 @@ func evidence(r *reports.Report) []proof {
 		}
 	}
 	for _, file := range r.Artifacts {
+		dir := layout.Artifacts
+		if layout.Below(file.Path, layout.Histories) {
+			dir = layout.Histories
+		}
 		if file.Data != nil { // otherwise it is there already, see Gather
-			all = append(all, proof{file, "the cluster", layout.Artifacts})
+			all = append(all, proof{file, "the cluster", dir})
 		}
 	}
 	if r.Load == nil {

@@ -67,6 +67,9 @@ func HTML(r *reports.Report, w io.Writer) error {
 	functions := pageFunctions()
 	maps.Copy(functions, template.FuncMap{
 		"headline":  func() string { return Headline(r) },
+		"verdict":   func() string { verdict, _ := parted(r); return verdict },
+		"reason":    func() string { _, reason := parted(r); return reason },
+		"shares":    func() []share { return shares(r) },
 		"passed":    func() bool { return passes(r) },
 		"unsaid":    func() string { return unsaid(r) },
 		"facts":     func() []Fact { return Facts(r) },
@@ -90,6 +93,8 @@ func HTML(r *reports.Report, w io.Writer) error {
 		"about":     func(causes []Cause) []int { return concernedBy(causes, subjects) },
 		"whom":      func() string { return whom(r) },
 		"explains":  func(id requirement.ID) string { return explained[id] },
+		"parts":     func(result reports.Result) []pagePart { return pageParts(r, result) },
+		"foundIn":   func(leg reports.Leg, step, of string) []reports.Result { return foundIn(r, leg, step, of) },
 		"disrupted": func() ([]disruptionView, error) { return disruptionViews(r) },
 	})
 	t, err := template.New("page").Funcs(functions).Parse(page + style + changesPage + loadPage + upgradePage + disruptionPage)
@@ -112,18 +117,21 @@ func writePage(w io.Writer, page *template.Template, data any) error {
 // pageFunctions returns the template functions that do not depend on the report.
 func pageFunctions() template.FuncMap {
 	return template.FuncMap{
-		"sorts":             sorts,
-		"lower":             func(v any) string { return strings.ToLower(fmt.Sprint(v)) },
-		"brief":             brief,
-		"anchor":            anchor,
-		"base":              path.Base,
-		"link":              link,
-		"policy":            policy,
-		"script":            func() template.HTML { return template.HTML("<script>" + script + "</script>") }, //nolint:gosec // it is ours
-		"called":            subjectName,
-		"counted":           func(n int, thing string) string { return visible.Count(n, thing, "") },
-		"parts":             pageParts,
-		"linked":            linked,
+		"sorts":   sorts,
+		"lower":   func(v any) string { return strings.ToLower(fmt.Sprint(v)) },
+		"brief":   brief,
+		"anchor":  anchor,
+		"base":    path.Base,
+		"link":    link,
+		"policy":  policy,
+		"script":  func() template.HTML { return template.HTML("<script>" + script + "</script>") }, //nolint:gosec // it is ours
+		"called":  subjectName,
+		"counted": func(n int, thing string) string { return visible.Count(n, thing, "") },
+		"linked":  linked,
+		"violating": func(all []Cause) bool {
+			return slices.ContainsFunc(all, func(c Cause) bool { return c.Violating() != nil })
+		},
+		"betweenVersions":   func(all []Cause) bool { return slices.ContainsFunc(all, func(c Cause) bool { return c.Pairs != nil }) },
 		"only":              func(c Cause) []Cause { return []Cause{c} },
 		"minute":            func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
 		"view":              viewOf,
@@ -132,7 +140,6 @@ func pageFunctions() template.FuncMap {
 		"words":             words,
 		"percentiles":       percentiles,
 		"times":             timeRows,
-		"headlineOf":        stageHeadline,
 		"watched":           stageWatched,
 		"quantity":          quantity,
 		"margin":            objectiveMargin,
@@ -148,19 +155,58 @@ func pageFunctions() template.FuncMap {
 		"cellOf":            cellOf,
 		"disruptionColumns": disruptionColumns,
 		"cellText":          cellText,
-		"legFindings":       legFindings,
-		"unlistedOf":        unlistedOf,
 		"changeClass": func(s reports.ChangeSort) string {
 			return map[reports.ChangeSort]string{reports.NewlyFailing: "worse", reports.NoLongerJudged: "worse", reports.NewlyPassing: "better", reports.NewlyJudged: "better"}[s]
 		},
 	}
 }
 
-// problems returns the results that are shown above all others: those that failed, then those that could not
-// be judged.
+// longHeadline is how many bytes of a headline are more than a line.
+const longHeadline = 90
+
+// parted parts the headline of a run that could not be judged from the reason, if that is long.
+func parted(r *reports.Report) (verdict, reason string) {
+	if verdict = Headline(r); r.Outcome == reports.Unjudged && len(verdict) > longHeadline {
+		verdict, reason, _ = strings.Cut(verdict, ": ")
+	}
+	return verdict, reason
+}
+
+// share is how many results have a verdict, or count as if they had it.
+type share struct {
+	Verdict requirement.Verdict
+	Count   int
+	Text    string
+}
+
+// shares are the parts of all results, as the headline counts them.
+func shares(r *reports.Report) []share {
+	counts, strictly := maps.Clone(r.Counts), ""
+	if n := counts[requirement.Tolerated]; r.Strict && n > 0 {
+		counts[requirement.Failed] += n
+		delete(counts, requirement.Tolerated)
+		strictly = fmt.Sprintf(", %d of them %s", n, requirement.Tolerated)
+	}
+	var all []share
+	for _, v := range Verdicts(&reports.Report{Counts: counts}) {
+		if n := counts[v]; n > 0 {
+			all = append(all, share{v, n, fmt.Sprintf("%d %s", n, v)})
+		}
+		if n := len(all); v == requirement.Failed {
+			all[n-1].Text += strictly
+		}
+	}
+	return all
+}
+
+// problems returns the results that are shown above all others: those that failed, then those that are tolerated unless strict, then those
+// that could not be judged.
 func problems(r *reports.Report) []reports.Result {
-	failed := slices.DeleteFunc(slices.Clone(r.Results), func(result reports.Result) bool { return !r.Failing(result) })
-	return append(failed, r.With(requirement.Errored)...)
+	all := r.With(requirement.Failed)
+	if r.Strict {
+		all = append(all, r.With(requirement.Tolerated)...)
+	}
+	return append(all, r.With(requirement.Errored)...)
 }
 
 // concerned returns the numbers of the subjects of results.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/loadgen"
@@ -40,6 +41,7 @@ type stageView struct {
 	Outcome, Label string // what became of it, as a class and in words
 
 	Run           loadgen.Stage     // the one that is shown in full
+	Came          string            // what became of it, in a sentence
 	Curve, Series template.HTML     // charts of it, if there is room for them
 	Each          []stageView       // the runs by themselves
 	Violations    []violation       // of all runs
@@ -134,6 +136,10 @@ func (v *loadView) worstFirst() []*stageView {
 func stageViewOf(l *loadgen.Load, g group) stageView {
 	v := stageView{group: g, Run: g.Typical(), Apart: l.Apart}
 	v.Outcome, v.Label = worstOf(l, g)
+	v.Came = stageHeadline(v.Run)
+	if why := v.Run.VoidReason; why != "" && strings.Contains(Void(l), why) { // which is told above
+		v.Came = strings.TrimSuffix(v.Came, ": "+why)
+	}
 	if g.Repeated() {
 		for _, s := range g.Runs {
 			v.Each = append(v.Each, stageViewOf(l, group{Name: strconv.Itoa(s.Repeat), Runs: []loadgen.Stage{s}}))

@@ -17,21 +17,25 @@ const mostMismatches = 50
 // pagePart is a part as the page shows it.
 type pagePart struct {
 	Part
+	Found      upgradeFindings      // in place of the reason
 	Mismatches []mismatch           // of the reason, path by path
 	Copied     bool                 // it is a command, for a shell
 	Sources    []requirement.Source // with links
 }
 
 // pageParts returns all information about a result as the page shows it.
-func pageParts(r reports.Result) []pagePart {
+func pageParts(report *reports.Report, r reports.Result) []pagePart {
 	var parts []pagePart
 	for _, part := range resultParts(r) {
 		p := pagePart{Part: part}
 		switch {
 		case !part.Code && part.Text == sources(r):
 			p.Sources = r.Source
+			parts = append(parts, pagePart{Part: Part{Name: "level", Text: string(r.Level)}})
 		case part.Code && part.Text == strings.TrimSpace(r.Reason):
-			p.Mismatches = mismatches(part.Text)
+			if p.Found = findingsOf(report, r); len(p.Found.Listed) == 0 {
+				p.Mismatches = mismatches(part.Text)
+			}
 		case part.Code:
 			p.Copied = part.Text != "" && (part.Text == r.Curl || part.Text == r.Rerun)
 		}
@@ -46,6 +50,7 @@ type mismatch struct {
 	Also             string // where else it is so
 	Field            string // such as spec.port, or response.uid; empty for the whole
 	Expected, Actual string
+	Remark           string // on the actual value, such as "v2 has no field of that name"
 }
 
 // mismatches returns the lines of a reason that say which field has another value than expected, as in
@@ -71,7 +76,8 @@ func mismatches(reason string) []mismatch {
 		if at < 0 {
 			continue
 		}
-		d := mismatch{Where: intro, Field: place, Expected: values[:at], Actual: values[at+len(got):]}
+		d := mismatch{Where: intro, Field: place, Expected: values[:at]}
+		d.Actual, d.Remark = remarked(values[at+len(got):])
 		if i := strings.LastIndex(place, ": "); i >= 0 {
 			d.Where, d.Field = place[:i], place[i+2:]
 		}
@@ -81,6 +87,26 @@ func mismatches(reason string) []mismatch {
 		all = append(all, d)
 	}
 	return all
+}
+
+// remarked parts an actual value, JSON or nothing, from a remark on it: ", which becomes the default 1", " (v2 has no field of that name)".
+func remarked(text string) (value, remark string) {
+	end := len("nothing")
+	if !strings.HasPrefix(text, "nothing") {
+		decoder := json.NewDecoder(strings.NewReader(text))
+		var value json.RawMessage
+		if decoder.Decode(&value) != nil {
+			return text, ""
+		}
+		end = int(decoder.InputOffset())
+	}
+	switch rest := text[end:]; {
+	case strings.HasPrefix(rest, ", "):
+		return text[:end], rest[len(", "):]
+	case strings.HasPrefix(rest, " (") && strings.HasSuffix(rest, ")"):
+		return text[:end], rest[len(" (") : len(rest)-1]
+	}
+	return text, ""
 }
 
 // expectedEnd returns where the expected value ends, before what parts it from the actual one; -1 if that is not there. A value may

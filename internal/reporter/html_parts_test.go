@@ -19,7 +19,18 @@ func TestMismatches(t *testing.T) {
 			"v1 -> v2 -> v1: spec.port: expected 80, got nothing\n    also v2 -> v1 -> v2; v3 -> v1 -> v3\nv1 -> v2 -> v1: spec.a: expected \"x\", got \"y\", which becomes the default\nobject: {}",
 			[]mismatch{
 				{Where: "v1 -> v2 -> v1", Also: "v2 -> v1 -> v2; v3 -> v1 -> v3", Field: "spec.port", Expected: "80", Actual: "nothing"},
-				{Where: "v1 -> v2 -> v1", Field: "spec.a", Expected: `"x"`, Actual: `"y", which becomes the default`},
+				{Where: "v1 -> v2 -> v1", Field: "spec.a", Expected: `"x"`, Actual: `"y"`, Remark: "which becomes the default"},
+			},
+		},
+		"remarks": {
+			"a: expected 1, got nothing, which becomes the default 3 (v2 has no field of that name)\nb: expected \"\", got nothing (empty)\n" +
+				"c: expected \"s\", got \"t\" (v2 has c as a number)\nd: expected 4 of 4, got 3 of 4\ne: expected 1, got nothing at all",
+			[]mismatch{
+				{Field: "a", Expected: "1", Actual: "nothing", Remark: "which becomes the default 3 (v2 has no field of that name)"},
+				{Field: "b", Expected: `""`, Actual: "nothing", Remark: "empty"},
+				{Field: "c", Expected: `"s"`, Actual: `"t"`, Remark: "v2 has c as a number"},
+				{Field: "d", Expected: "4 of 4", Actual: "3 of 4"},
+				{Field: "e", Expected: "1", Actual: "nothing at all"},
 			},
 		},
 		"a field alone":         {"spec.port: expected 80, got 81", []mismatch{{Field: "spec.port", Expected: "80", Actual: "81"}}},

@@ -218,7 +218,11 @@ func TestHTMLHasResults(t *testing.T) {
 			shown = problem
 		}
 		text := content(shown)
-		for _, want := range wanted(result) {
+		if level := "\nlevel" + string(result.Level) + "\n"; !strings.Contains(text, level) {
+			t.Errorf("%s: %q lacks %q", result.ID, text, level)
+		}
+		wants := slices.DeleteFunc(wanted(result), func(want string) bool { return want == string(result.Level) })
+		for _, want := range wants {
 			_, after, found := strings.Cut(text, visible.Text(want))
 			if !found {
 				t.Errorf("%s: %q lacks %q, or has it too early", result.ID, content(shown), visible.Text(want))
@@ -240,6 +244,52 @@ func wanted(result reports.Result) []string {
 	want := []string{string(result.ID), string(result.Level), result.Statement, strings.TrimSpace(result.Reason), objectPart(result).Text, result.Why, remedy(result)}
 	want = append(want, result.Curl, result.Rerun, result.Spec, result.Location, sources(result), result.Note)
 	return slices.DeleteFunc(want, func(s string) bool { return s == "" })
+}
+
+// TestLegendOfStrictRuns counts as the headline does: what is tolerated unless strict has failed, and comes after what has failed in any case.
+func TestLegendOfStrictRuns(t *testing.T) {
+	t.Parallel()
+	r := &reports.Report{Strict: true, Results: must(requirement.Passed, requirement.Tolerated, requirement.Failed, requirement.Tolerated)}
+	Conclude(r)
+	page := string(written(t, r, HTML))
+	for _, want := range []string{
+		`aria-label="1 Passed, 3 Failed, 2 of them Tolerated"><span class="passed" style="flex-grow: 1"></span><span class="failed" style="flex-grow: 3"></span></div>`,
+		`<span class="failed">3 Failed, 2 of them Tolerated</span>`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	if failed, tolerated := strings.Index(page, `class="problem of of0" data-verdict="failed"`), strings.Index(page, `class="problem of of0" data-verdict="tolerated"`); failed < 0 || tolerated < failed {
+		t.Errorf("the problem that failed is at %d, one that is tolerated at %d", failed, tolerated)
+	}
+}
+
+// TestLongReasonsAreToldOnce has a page say once why a load or a scenario is void, and not in its headline.
+func TestLongReasonsAreToldOnce(t *testing.T) {
+	t.Parallel()
+	const why = "the generator was too busy: 4667 of 120000 requests were sent late because other processes used the CPU; send less"
+	load := &reports.Report{Load: one(loadgen.Stage{Requests: 1, VoidReason: why, Response: newTimes(t, recorded(t, 0)), Service: noTimes(t), Lag: noTimes(t)})}
+	scenario := &reports.Report{
+		Results:     []reports.Result{{Requirement: requirement.Requirement{ID: "disruption.restart.killed"}, Verdict: requirement.Errored, Reason: "void: " + why}},
+		Disruptions: []reports.Disruption{{Requirement: "disruption.restart.killed", Void: []string{why}}},
+	}
+	failed := &reports.Report{Error: why + why}
+	for _, test := range []struct {
+		report *reports.Report
+		h1     string
+		times  int // a cause and a problem name the reason of a result, and its row leads there
+	}{{load, "Could not judge the load", 1}, {scenario, "Could not judge 1 of 1 requirement", 3}, {failed, "Could not judge", 2}} {
+		Conclude(test.report)
+		page := written(t, test.report, HTML)
+		if h1 := content(named(elements(t, page), "h1")[0]); h1 != test.h1 {
+			t.Errorf("the headline is %q, want %q", h1, test.h1)
+		}
+		_, body, _ := strings.Cut(string(page), "</title>")
+		if n := strings.Count(body, why); n != test.times {
+			t.Errorf("%s: the reason is told %d times, want %d", test.h1, n, test.times)
+		}
+	}
 }
 
 func TestHTMLOfTroubles(t *testing.T) {

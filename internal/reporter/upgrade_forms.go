@@ -15,8 +15,8 @@ import (
 var upgradePage string
 
 const (
-	// mostLegFindings is how many findings of an upgrade a page has, and openLegFindings how many of them are open.
-	mostLegFindings = 200
+	// mostLegFindings is how many findings of a requirement a page has, and openLegFindings how many of them are open.
+	mostLegFindings = 50
 	openLegFindings = 5
 
 	// mostLegColumns is how many definitions a table in Markdown has.
@@ -31,30 +31,55 @@ type legFinding struct {
 	Open         bool
 }
 
-// legFindings are the findings that a page has, those that fail the upgrade first.
-func legFindings(leg reports.Leg) []legFinding {
-	var all []legFinding
-	for i, f := range sortedFindings(leg)[:min(len(leg.Findings), mostLegFindings)] {
-		shown := legFinding{LegFinding: f, Object: explanation.Object(f), Open: i < openLegFindings}
-		if n := f.Count - 1; n > 0 {
-			shown.More = visible.More(n)
+// upgradeFindings are what rehearsals found of a requirement, as the page has it in place of the reason.
+type upgradeFindings struct {
+	Listed   []legFinding
+	Unlisted string // says that there are more
+}
+
+// findingsOf returns what rehearsals found of the requirement of a result.
+func findingsOf(r *reports.Report, result reports.Result) upgradeFindings {
+	var all upgradeFindings
+	n := 0
+	for _, leg := range r.Upgrade {
+		for _, f := range leg.Findings {
+			if f.Requirement != result.ID || legSubject(r, leg, f.Definition) != result.Subject {
+				continue
+			}
+			if n++; n > mostLegFindings {
+				all.Unlisted = visible.More(n-mostLegFindings) + ", which are in report.json"
+				continue
+			}
+			shown := legFinding{LegFinding: f, Object: explanation.Object(f), Open: n <= openLegFindings}
+			if others := f.Count - 1; others > 0 {
+				shown.More = visible.More(others)
+			}
+			all.Listed = append(all.Listed, shown)
 		}
-		all = append(all, shown)
 	}
 	return all
+}
+
+// legSubject is the subject of the results of an upgrade: the definition, behind the releases if there are several upgrades.
+func legSubject(r *reports.Report, leg reports.Leg, definition string) string {
+	if len(r.Upgrade) == 1 {
+		return definition
+	}
+	return joined(leg.From+" to "+leg.To, ": ", definition)
+}
+
+// foundIn returns the results that have what a step of an upgrade found of a definition.
+func foundIn(r *reports.Report, leg reports.Leg, step, definition string) []reports.Result {
+	return slices.DeleteFunc(slices.Clone(r.Results), func(result reports.Result) bool {
+		return !slices.ContainsFunc(leg.Findings, func(f reports.LegFinding) bool {
+			return f.Step == step && f.Definition == definition && f.Requirement == result.ID && legSubject(r, leg, definition) == result.Subject
+		})
+	})
 }
 
 // sortedFindings are the findings, those that fail the upgrade first, and by step.
 func sortedFindings(leg reports.Leg) []reports.LegFinding {
 	return slices.SortedStableFunc(slices.Values(leg.Findings), func(a, b reports.LegFinding) int { return explanation.Worse(b.Verdict, a.Verdict) })
-}
-
-// unlistedOf says that there are more findings than a page has.
-func unlistedOf(leg reports.Leg) string {
-	if n := len(leg.Findings) - mostLegFindings; n > 0 {
-		return visible.More(n) + ", which are in report.json"
-	}
-	return ""
 }
 
 // markdownUpgrades has a section for each upgrade: a table of steps and definitions, the findings, and the way back.

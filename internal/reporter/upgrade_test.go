@@ -61,8 +61,16 @@ func TestUpgradeForms(t *testing.T) {
 			t.Errorf("the page has %s", bad)
 		}
 	}
-	if i, j := strings.Index(string(page), "it cannot be read"), strings.Index(string(page), "upgrade.back.content</code> <small>back"); i < 0 || j < i {
-		t.Error("what fails does not come first")
+	last := 0
+	for _, told := range []string{"read: default/b&lt;script&gt;: it cannot be read <small>(and 2 more)</small>", "back: default/a: "} {
+		at := strings.Index(string(page), told)
+		if n := strings.Count(string(page), told); n != 1 || at < last { // what fails comes first
+			t.Errorf("%q is told %d times, at %d", told, n, at)
+		}
+		last = at
+	}
+	if !strings.Contains(string(page), `<br><small><a href="#problem-upgrade.read.get%40widgets.example.com">upgrade.read.get</a></small></td>`) {
+		t.Error("the step does not lead to what it found")
 	}
 }
 
