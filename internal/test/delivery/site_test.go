@@ -53,7 +53,7 @@ func TestSite(t *testing.T) {
 		t.Errorf("%d files", len(files))
 	}
 	page := string(files["requirements/webhook.conversion.round-trip.html"])
-	for _, want := range []string{"<h2>Why</h2>", "<h2>Source</h2>", "https://kubernetes.io/", "<h2>What to do</h2>", `href="../index.html"`} {
+	for _, want := range []string{"<h2>Why</h2>", "<h2>Source</h2>", "https://kubernetes.io/", "<h2>What to do</h2>", `href="../index.html"`, "<nav><details><summary>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page of a requirement lacks %s", want)
 		}
