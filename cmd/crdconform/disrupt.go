@@ -28,7 +28,7 @@ func newDisrupt(s streams) *cobra.Command {
 	d := &disrupter{checker: checker{streams: s, name: "disrupt"}}
 	cmd := &cobra.Command{
 		Use:   "disrupt [--crd FILE...] [--scenario ID...] [--webhook-image IMAGE | -- PROGRAM ARGUMENT...]",
-		Short: "Restart, pause and cut off a webhook while clients use it, and report what they see",
+		Short: "Restart, pause and cut off a webhook while clients use it",
 		Long: `disrupt starts a program that serves a conversion webhook. Clients of the built-in API server read, patch, apply, update,
 list and watch objects at every version. Meanwhile, disrupt causes faults that every webhook meets sooner or later:
 

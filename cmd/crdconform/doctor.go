@@ -39,7 +39,7 @@ func newDoctor(s streams) *cobra.Command {
 	d := &doctoring{streams: s, storageTarget: storageTarget{current: s.plugin}}
 	cmd := &cobra.Command{
 		Use:   "doctor [CRD...]",
-		Short: "Inspect the definitions in a cluster, and the webhooks that convert them",
+		Short: "Inspect the definitions in a cluster, and their webhooks",
 		Long: `doctor inspects all definitions in an existing cluster, or only those that you name, and reports what is wrong or will go
 wrong: webhooks whose namespace, service or endpoints are gone, certificates that the caBundle does not verify or that expire,
 objects that cannot be read at a version, conversions that lose fields or that nobody needs, stored versions that are no longer

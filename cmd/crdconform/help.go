@@ -29,12 +29,14 @@ func common(command string) []string {
 	return strings.Fields(flags[command])
 }
 
-// limitHelp has --help show the flags that most people need, and --help --all the others as well. On a terminal, lines end between words.
+// limitHelp has --help show the flags that most people need, and --help --all the others as well. Lines end between words, where the
+// terminal does: where there is none, someone reads it in a pager or a file.
 func limitHelp(root *cobra.Command, s streams) {
-	wraps := s.terminal && s.width > 0
-	if wraps {
-		root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", s.width)))
+	columns := 80
+	if s.terminal && s.width > 0 {
+		columns = s.width
 	}
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", columns)))
 	root.PersistentFlags().Bool(allFlags, false, "with --help: show all flags")
 	// It fails for flags that do not exist only.
 	_ = root.PersistentFlags().MarkHidden(allFlags)
@@ -44,11 +46,10 @@ func limitHelp(root *cobra.Command, s streams) {
 		for _, flag := range rare {
 			flag.Hidden = true
 		}
-		if long := cmd.Long; wraps {
-			cmd.Long = reflowed(long, s.width)
-			defer func() { cmd.Long = long }()
-		}
+		long, example := cmd.Long, cmd.Example
+		cmd.Long, cmd.Example = reflowed(long, columns), continued(example, columns)
 		usual(cmd, args)
+		cmd.Long, cmd.Example = long, example
 		for _, flag := range rare {
 			flag.Hidden = false
 		}
@@ -83,6 +84,31 @@ func reflowed(text string, columns int) string {
 			}
 			lines = append(lines, name+part)
 		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+var (
+	// shellWord is a word of a command line, with what is quoted in it, and the value that stands behind a flag.
+	shellWord = regexp.MustCompile(`--?[a-z-]* +(?:[^\s'-]|'[^']*')(?:[^\s']|'[^']*')*|(?:[^\s']|'[^']*')+`)
+
+	// shellBreak is where a shell reads on in the next line.
+	shellBreak = regexp.MustCompile(` \\\n +`)
+)
+
+// continued breaks the command lines of an example anew, into lines of so many columns.
+func continued(example string, columns int) string {
+	var lines []string
+	for line := range strings.SplitSeq(shellBreak.ReplaceAllString(example, " "), "\n") {
+		words := shellWord.FindAllString(line, -1)
+		for len(line) > columns && len(words) > 1 {
+			head := line[:strings.Index(line, words[0])] + words[0]
+			for words = words[1:]; len(words) > 1 && len(head+" "+words[0]+` \`) <= columns; words = words[1:] {
+				head += " " + words[0]
+			}
+			lines, line = append(lines, head+` \`), "    "+strings.Join(words, " ")
+		}
+		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -21,7 +21,7 @@ func programsOf(s streams) minors.Programs {
 func newMinors(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "minors",
-		Short: "Show the Kubernetes minors with an embedded API server, and build them",
+		Short: "Show the minors with an embedded API server, and build them",
 		Long: `minors shows the Kubernetes minors whose embedded API servers "run --kubernetes" and "matrix --embedded" can check. The newest
 is part of crdconform. The others are separate programs, which "crdconform matrix minors build" builds once on this machine.`,
 		Example: `  crdconform matrix minors

@@ -27,7 +27,7 @@ func newRehearse(s streams, in io.Reader) *cobra.Command {
 	r := &rehearser{checker: checker{streams: s, name: "rehearse"}, in: in}
 	cmd := &cobra.Command{
 		Use:   "rehearse --old CRDS --crd CRDS [URL] [-- PROGRAM ARGUMENT...]",
-		Short: "Rehearse an upgrade with your definitions, your objects and your new webhook",
+		Short: "Rehearse an upgrade with your definitions, objects and webhook",
 		Long: `rehearse creates a cluster with your objects in it, upgrades it from one release of your software to the next, and inspects
 every object after each step:
 

@@ -33,7 +33,7 @@ func newReport(s streams) *cobra.Command {
 	r := &reportCommand{streams: s}
 	cmd := &cobra.Command{
 		Use:   "report REPORT...",
-		Short: "Show a report in any format, merge several, compare two, or show a history",
+		Short: "Show, merge and compare reports, in any format, and a history",
 		Long: `report writes the report of a run again: REPORT is its folder, or the report.json in it. Nothing is run, and the same report
 always produces the same output, byte for byte.
 

@@ -235,8 +235,8 @@ CustomResourceDefinitions as the documentation says? Does this conversion webhoo
 object and under load?
 
 ` + exitCodes,
-		Example: `  crdconform run                       check the built-in API server, and write reports
-  crdconform check URL --ca-file FILE  check a conversion webhook, without a cluster
+		Example: `  crdconform run                       check the built-in API server
+  crdconform check URL --ca-file FILE  check a conversion webhook
   crdconform load URL --ca-file FILE   load a conversion webhook
   crdconform explain webhook.response.uid`,
 		SilenceUsage:  true,

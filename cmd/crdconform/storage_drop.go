@@ -27,7 +27,7 @@ func newStorageDrop(s streams) *cobra.Command {
 	d := &dropper{storageLook: storageLook{streams: s, storageTarget: storageTarget{current: s.plugin}}}
 	cmd := &cobra.Command{
 		Use:   "safe-to-drop CRD VERSION",
-		Short: "Prove that a version can be removed from a definition, or show what blocks it",
+		Short: "Prove that a version can be removed, or show what blocks it",
 		Long: `safe-to-drop says whether a version can be removed from a definition. It can if it is not the storage version, no object is
 stored at it, status.storedVersions does not contain it, no managed fields and no owner references name it, no manifest,
 deployed release of Helm or annotation of kubectl apply does, and no client requests it. Each of these is a requirement,

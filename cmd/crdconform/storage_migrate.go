@@ -53,7 +53,7 @@ func newStorageMigrate(s streams) *cobra.Command {
 	m := &migrator{streams: s}
 	cmd := &cobra.Command{
 		Use:   "migrate CRD [-- COMMAND ARG...]",
-		Short: "Migrate stored objects to the storage version, and prove that nothing was lost",
+		Short: "Migrate stored objects to the storage version, with a proof",
 		Long: `migrate rewrites all objects of a definition at its storage version, with unchanged content. It proves that none is missing
 and that none has changed, unless another client changed it. Run it after you change the storage version and before you remove
 the previous one. The steps:

@@ -132,7 +132,7 @@ func newStorageStatus(s streams) *cobra.Command {
 	l := &storageLook{streams: s, storageTarget: storageTarget{current: s.plugin}, paged: true}
 	cmd := &cobra.Command{
 		Use:   "status CRD...",
-		Short: "Show at which versions objects are stored, and who names or asks for each version",
+		Short: "Show at which versions objects are stored, and who names them",
 		Long: `status shows for each version of a definition: whether it is served, is the storage version, and is in
 status.storedVersions; how many objects are stored at it; how many objects have managed fields or owner references that
 name it, over all resources in the cluster; and who still requests it. It sends only GET requests.
