@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -165,6 +166,18 @@ func (k *checker) command(c Command) {
 	k.unless(c.ReadyTimeout.Duration > 0, "webhook.command.readyTimeout", "%s must be greater than 0; write 60s", c.ReadyTimeout)
 }
 
+// likelyURL is the URL that a text with a host, and a port or a path, is meant to be; an example if it has none.
+func likelyURL(text string) string {
+	if _, rest, found := strings.Cut(text, "://"); found {
+		text = rest
+	}
+	if u, err := url.Parse("https://" + text); err == nil && u.Hostname() != "" && (u.Port() != "" || u.Path != "") {
+		u.Path = cmp.Or(u.Path, "/convert")
+		return u.String()
+	}
+	return "https://localhost:9443/convert"
+}
+
 // checkURL returns an error that says what is wrong with the URL of a webhook. The error does not quote anything that may contain a
 // password.
 func checkURL(text string) error {
@@ -180,7 +193,7 @@ func checkURL(text string) error {
 	case u.Port() != "" && u.Hostname() != "" && !isAddress(u.Host):
 		return fmt.Errorf("%q: the port %s is not one from 1 to 65535", text, u.Port())
 	case u.Scheme != "https" || u.Hostname() == "":
-		return fmt.Errorf("%q is not the URL of a webhook; write it as https://localhost:9443/convert", text)
+		return fmt.Errorf("%q is not the URL of a webhook; write it as %s", text, likelyURL(text))
 	case u.RawQuery != "" || u.Fragment != "":
 		return errors.New("a ? or a # is not allowed in it; API servers reject that")
 	}
