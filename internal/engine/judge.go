@@ -229,7 +229,7 @@ func (s *session) described(subject *suites.Subject) reports.Kind {
 		k.Generated = subject.Objects
 		for _, version := range c.Versions {
 			for _, gap := range c.Definition.Generator(version, 1, c.Objects(version)).Gaps() {
-				k.Gaps = append(k.Gaps, fmt.Sprintf("%s at %s: %s", gap.Path, version, gap.Reason))
+				k.Gaps = append(k.Gaps, strings.TrimSpace(gap.Path+" at "+version)+": "+gap.Reason)
 			}
 		}
 	}

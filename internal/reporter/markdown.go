@@ -27,7 +27,13 @@ func Markdown(r *reports.Report, w io.Writer) error {
 	for _, note := range r.Notes {
 		fmt.Fprintf(&b, "- note: %s\n", visible.Markdown(note))
 	}
-	markdownFacts(&b, Facts(r))
+	facts := Facts(r)
+	for i, fact := range facts {
+		if passes(r) && len(fact.More) > 1 { // the lines are for what was not judged; the first of these has the coverage
+			facts[i].More = fact.More[:1]
+		}
+	}
+	markdownFacts(&b, facts)
 	if text := unsaid(r); text != "" {
 		fmt.Fprintf(&b, "\n%s\n", fence(text))
 	}

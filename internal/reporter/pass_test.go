@@ -39,6 +39,10 @@ func TestPassIsShort(t *testing.T) {
 		}
 	}
 	r := passing(3)
+	r.Webhook = &reports.Webhook{Kinds: []reports.Kind{{Definition: "widgets.example.com", Gaps: slices.Repeat([]string{"at v1: no field is nullable"}, 20)}}}
+	if text := string(written(t, r, Markdown)); !strings.Contains(text, "there is no thing 2\n") || strings.Count(text, "\n") > 15 {
+		t.Errorf("what could not be generated leaves no room for what was not judged:\n%s", text)
+	}
 	r.Results[1].Verdict = requirement.Failed
 	Conclude(r)
 	if text := string(written(t, r, Markdown)); !strings.Contains(text, "\n## Failed\n") || !strings.Contains(text, "\n## NotApplicable\n") {
