@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -31,19 +30,13 @@ func (c *checker) checkCABundle() {
 		c.badCABundle(injected, "is not base64")
 	case len(client.CABundle) > 0:
 		c.checkCertificates(client.CABundle, injected)
-	case client.Service != nil && !injected && c.crd.Labels[knativeInstall] == "" && !c.isScaffold(client.Service):
+	case client.Service != nil && !injected && c.crd.Labels[knativeInstall] == "" && !c.isScaffold(service{client.Service.Namespace, client.Service.Name}):
 		level, advice := Note, "add one, unless a controller of your own does so"
 		if c.crd.UID != "" { // it comes from a cluster, where whatever adds one would have done so
 			level, advice = Warning, "add one"
 		}
 		c.foundAs(level, CABundleMissing, clientPath(), "there is no caBundle, and no annotation that makes cert-manager or OpenShift add it; %s", advice)
 	}
-}
-
-// isScaffold reports whether the service is the one of kubebuilder's layout, in whose place another kustomization puts the real one
-// when it adds what injects the caBundle.
-func (c *checker) isScaffold(service *apiextensionsv1.ServiceReference) bool {
-	return c.built != nil && service.Namespace == "system" && service.Name == "webhook-service"
 }
 
 // badCABundle notes a caBundle that cannot be used. What is replaced by a controller hurts until then only.

@@ -48,6 +48,7 @@ func (c *checker) checkConversion() {
 	}
 	if client.Service != nil {
 		c.checkService(client.Service, clientPath().Child("service"))
+		c.checkElsewhere(client.Service, clientPath().Child("service"))
 	}
 }
 

@@ -22,6 +22,9 @@ type Kustomization struct {
 	Err       error // why it cannot be built
 }
 
+// services returns the Services that the kustomization builds.
+func (k *Kustomization) services() []service { return services(k.Name, k.Built) }
+
 // has reports whether the kustomization puts a document of a file together with others.
 func (k *Kustomization) has(file File, d *document) bool {
 	isFile := func(other File) bool { return other.Name == file.Name }
@@ -74,7 +77,7 @@ func (k *kustomized) add(file File, d *document) (bool, error) {
 	if err != nil {
 		return true, err
 	}
-	one.built = from
+	one.built, one.services = from, from.services
 	for _, file := range from.Patches {
 		part, found, err := named(name, file)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/install"
@@ -26,11 +27,12 @@ import (
 type definition struct {
 	crd       *apiextensionsv1.CustomResourceDefinition // as written, without defaults
 	places    places
-	prefix    string         // of its paths in places: not empty for an item of a list
-	patches   []*document    // what changes the definition
-	built     *Kustomization // what put it together, nil if nothing did
-	unbuilt   *Kustomization // what was to put it together and cannot be built
-	strict    []error        // fields that do not exist
+	prefix    string           // of its paths in places: not empty for an item of a list
+	patches   []*document      // what changes the definition
+	services  func() []service // beside the definition
+	built     *Kustomization   // what put it together, nil if nothing did
+	unbuilt   *Kustomization   // what was to put it together and cannot be built
+	strict    []error          // fields that do not exist
 	duplicate []duplicate
 	badBundle string // the caBundle, if it is not base64
 	inJSON    []byte
@@ -80,6 +82,7 @@ func readAll(files []File) ([]*definition, error) {
 			errs = append(errs, err)
 			continue
 		}
+		beside := sync.OnceValue(func() []service { return services(file.Name, file.Data) })
 		for _, d := range documents {
 			done, err := built.add(file, d)
 			switch {
@@ -97,6 +100,7 @@ func readAll(files []File) ([]*definition, error) {
 				errs = append(errs, err)
 				continue
 			}
+			definition.services = beside
 			if k := file.Kustomization; k != nil && k.Err != nil && k.has(file, d) {
 				definition.unbuilt = k
 			}

@@ -33,6 +33,7 @@ const (
 	URLInCluster          RuleID = "url-in-cluster"
 	URLLocalhost          RuleID = "url-localhost"
 	ServiceInvalid        RuleID = "service-invalid"
+	ServiceElsewhere      RuleID = "service-elsewhere"
 	CABundleInvalid       RuleID = "ca-bundle-invalid"
 	CABundleExpired       RuleID = "ca-bundle-expired"
 	CABundleNotYetValid   RuleID = "ca-bundle-not-yet-valid"
@@ -232,6 +233,12 @@ func conversionRules() []Rule {
 			Summary: "The service reference lacks its name or namespace, or has an invalid port or path.",
 			Why:     "API servers reject the definition.",
 			Help:    "Give name and namespace; a port from 1 to 65535, 443 when absent; and a path that begins with a slash.",
+		},
+		{
+			ID: ServiceElsewhere, Level: Warning,
+			Summary: "The manifests install the webhook's service under another name or in another namespace, or the namespace is still kubebuilder's placeholder.",
+			Why:     "API servers find no service there: reads and writes at other versions fail, and so do lists of everything, such as when a namespace is deleted.",
+			Help:    "Render the definition with the rest, or write the name and the namespace that users install.",
 		},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/pem"
+	"fmt"
 	"maps"
 	"math/big"
 	"slices"
@@ -174,6 +175,10 @@ func ruleTests(t *testing.T) map[RuleID][]ruleTest {
 		return webhooks("service: {namespace: system, name: widgets}", "url: "+u, injected, "metadata:\n")
 	}
 	service := func(s string) edits { return webhooks("{namespace: system, name: widgets}", s) }
+	beside := func(namespace, name string) edits {
+		manifest := fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata: {namespace: %s, name: %s}\n---\n", namespace, name)
+		return append(service("{namespace: hooks, name: webhook}"), "apiVersion: apiextensions", manifest+"apiVersion: apiextensions")
+	}
 	reviews := func(s string) edits { return webhooks("[v1]", s) }
 	caBundle := func(s string) edits { return webhooks("        service", s, injected, "metadata:\n") }
 	deprecated := func(warning string) edits {
@@ -259,6 +264,13 @@ func ruleTests(t *testing.T) map[RuleID][]ruleTest {
 			{found: service("{namespace: widgets}"), line: "service", says: "no name;", absent: none},
 			{found: service("{namespace: system, name: widgets, port: 65536}"), line: "service", says: "65536", absent: service("{namespace: system, name: widgets, port: 1}")},
 			{found: service("{namespace: system, name: widgets, path: convert}"), line: "service", says: `write "/convert"`, absent: service("{namespace: system, name: widgets, path: /}")},
+		},
+		ServiceElsewhere: {
+			{found: service("{namespace: system, name: webhook-service}"), line: "service", says: "the namespace system", absent: service("{namespace: widgets-system, name: webhook-service}")},
+			{found: service("{namespace: system, name: widgets-webhook-service}"), line: "service", says: "config/default", absent: service("{namespace: system, name: widgets}")},
+			{found: beside("widgets-system", "webhook"), line: "service", says: "is widgets-system/webhook", absent: beside("hooks", "webhook")},
+			{found: beside("hooks", "widgets-webhook"), line: "service", says: "is hooks/widgets-webhook", absent: beside("hooks", "metrics")},
+			{found: beside(`""`, "widgets-webhook"), line: "service", says: "is widgets-webhook:", absent: beside(`""`, "webhook")},
 		},
 		CABundleInvalid: {
 			{found: caBundle("        caBundle: Cg==\n        service"), line: "caBundle", says: "placeholder", absent: caBundle(bundle(good))},
