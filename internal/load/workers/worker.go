@@ -11,6 +11,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/wire"
 )
@@ -70,7 +71,7 @@ func FromStream(ctx context.Context, r io.Reader) (Input, error) {
 func FromFiles(ctx context.Context, specs []string, orders string) (Input, error) {
 	var all []byte
 	for _, path := range specs {
-		content, err := os.ReadFile(path)
+		content, err := files.Read(path, files.Reports)
 		if err != nil {
 			return Input{}, err
 		}
@@ -84,7 +85,7 @@ func FromFiles(ctx context.Context, specs []string, orders string) (Input, error
 	if err != nil {
 		return Input{}, err
 	}
-	if _, err := os.ReadFile(orders); err != nil {
+	if _, err := files.Read(orders, files.Lists); err != nil {
 		return Input{}, err
 	}
 	given := make(chan order)
