@@ -359,7 +359,25 @@ func readFiles(args []string, in io.Reader) ([]lint.File, error) {
 			}
 		}
 	}
-	return unique(append(withKustomizations(all, folders), piped...)), nil
+	all = withKustomizations(all, folders)
+	for i, file := range all {
+		all[i].InChart = inChart(file.Name)
+	}
+	return unique(append(all, piped...)), nil
+}
+
+// inChart reports whether a file is in the folder crds of a chart, or below that.
+func inChart(name string) bool {
+	folder := filepath.Dir(name)
+	for filepath.Base(folder) != "crds" {
+		above := filepath.Dir(folder)
+		if above == folder {
+			return false
+		}
+		folder = above
+	}
+	_, err := os.Stat(filepath.Join(folder, "..", "Chart.yaml"))
+	return err == nil
 }
 
 // unique leaves out files that were named twice.

@@ -19,6 +19,7 @@ type File struct {
 	Data []byte
 
 	Kustomization *Kustomization // beside or above the file, nil if there is none
+	InChart       bool           // in the folder crds of a chart, which Helm installs and never updates
 }
 
 // Level says how much a finding weighs.
@@ -104,6 +105,9 @@ func Check(ctx context.Context, files []File, options Options) (*Report, error) 
 	var checkers []*checker
 	for _, d := range definitions {
 		c := &checker{definition: d, old: old[d.crd.Name], now: options.Now, exceptions: options.Exceptions}
+		if d.inChart && len(options.Old) > 0 {
+			c.checkChart()
+		}
 		c.run(ctx)
 		checkers = append(checkers, c)
 	}

@@ -31,6 +31,7 @@ type definition struct {
 	patches   []*document      // what changes the definition
 	services  func() []service // beside the definition
 	built     *Kustomization   // what put it together, nil if nothing did
+	inChart   bool             // as its file
 	unbuilt   *Kustomization   // what was to put it together and cannot be built
 	strict    []error          // fields that do not exist
 	duplicate []duplicate
@@ -100,7 +101,7 @@ func readAll(files []File) ([]*definition, error) {
 				errs = append(errs, err)
 				continue
 			}
-			definition.services = beside
+			definition.services, definition.inChart = beside, file.InChart
 			if k := file.Kustomization; k != nil && k.Err != nil && k.has(file, d) {
 				definition.unbuilt = k
 			}

@@ -125,13 +125,18 @@ func webhooks(more ...string) edits {
 
 func check(t *testing.T, text string, old ...string) []Finding {
 	t.Helper()
+	return checkFile(t, File{Name: "crd.yaml", Data: []byte(text)}, old...)
+}
+
+func checkFile(t *testing.T, file File, old ...string) []Finding {
+	t.Helper()
 	options := Options{Now: now()}
 	for _, o := range old {
 		options.Old = append(options.Old, File{Name: "old.yaml", Data: []byte(o)})
 	}
-	report, err := Check(t.Context(), []File{{Name: "crd.yaml", Data: []byte(text)}}, options)
+	report, err := Check(t.Context(), []File{file}, options)
 	if err != nil {
-		t.Fatalf("%v in\n%s", err, text)
+		t.Fatalf("%v in\n%s", err, file.Data)
 	}
 	return report.Findings
 }
@@ -392,7 +397,8 @@ func TestRules(t *testing.T) {
 				old = append(old, test.old.apply(t, plainWidgets))
 			}
 			text := test.found.apply(t, plainWidgets)
-			found := of(rule.ID, check(t, text, old...))
+			inChart := func(text string) File { return File{Name: "crd.yaml", Data: []byte(text), InChart: true} }
+			found := of(rule.ID, checkFile(t, inChart(text), old...))
 			if len(found) == 0 {
 				t.Errorf("%s finds nothing in\n%s", rule.ID, text)
 				continue
@@ -405,7 +411,7 @@ func TestRules(t *testing.T) {
 			if line := strings.Split(text, "\n")[f.Line-1]; !strings.Contains(line, test.line) || f.Level != level || !strings.Contains(f.Message, test.says) || f.Definition == "" || f.File != "crd.yaml" {
 				t.Errorf("%s: found %+v in line %q; want level %s, a line with %q and a message with %q", rule.ID, f, line, level, test.line, test.says)
 			}
-			if wrong := of(rule.ID, check(t, test.absent.apply(t, plainWidgets), old...)); len(wrong) > 0 && len(test.absent) > 0 {
+			if wrong := of(rule.ID, checkFile(t, inChart(test.absent.apply(t, plainWidgets)), old...)); len(wrong) > 0 && len(test.absent) > 0 {
 				t.Errorf("%s: found %+v where nothing is wrong", rule.ID, wrong)
 			}
 		}

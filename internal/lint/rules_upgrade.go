@@ -17,6 +17,8 @@ const (
 	NamesChanged         RuleID = "names-changed"
 	ConversionRemoved    RuleID = "conversion-removed"
 	WebhookMoved         RuleID = "webhook-moved"
+
+	ChartLeavesDefinition RuleID = "chart-leaves-definition"
 )
 
 func schemaUpgradeRules() []Rule {
@@ -115,6 +117,12 @@ func definitionUpgradeRules() []Rule {
 			Summary: "The old definition names another service or URL for its webhook.",
 			Why:     "From when the definition is applied until the new one answers, nothing is converted; and Helm leaves definitions in crds/ as they are, so that they go on naming what is gone.",
 			Help:    "Keep the name, or have both answer until every installed definition names the new one.",
+		},
+		{
+			ID: ChartLeavesDefinition, Level: Note,
+			Summary: "The definition is new or has changed, and is in the folder crds of a chart.",
+			Why:     "Helm installs what is in crds/ once: helm upgrade neither adds nor changes a definition there. The new program meets the old definitions.",
+			Help:    "Have users apply the files before the upgrade, keep definitions in the templates or a chart of their own, and rehearse the new program with the old definitions.",
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdconform/crdconform/internal/visible"
@@ -28,6 +29,17 @@ func (c *checker) checkOldDefinition() {
 			c.compareSubresources(&was, &v, versionsPath().Index(i))
 			c.compareColumns(was, v, versionsPath().Index(i))
 		}
+	}
+}
+
+// checkChart notes that Helm does not bring users the definition.
+func (c *checker) checkChart() {
+	path := field.NewPath("metadata", "name")
+	switch {
+	case c.old == nil:
+		c.found(ChartLeavesDefinition, path, "the definition is new, and helm upgrade installs none from crds/: where the chart is installed already, a program that needs the kind %s does not find it until users apply this file; tell them, or move it to the templates", c.crd.Spec.Names.Kind)
+	case !equality.Semantic.DeepEqual(c.old.crd.Spec, c.crd.Spec):
+		c.found(ChartLeavesDefinition, path, "the definition has changed, and helm upgrade leaves those in crds/ as they are: where the chart is installed already, API servers have the old one, and drop what only this one has, until users apply this file; tell them, or move it to the templates")
 	}
 }
 

@@ -87,6 +87,10 @@ func upgradeTests() map[RuleID][]ruleTest {
 			{found: edits{"kind: Widget\n", "kind: Widget\n    singular: widgy\n"}, line: "singular:", says: "singular was widget and is widgy now", absent: edits{"kind: Widget\n", "kind: Widget\n    singular: widget\n"}, old: none},
 			{found: edits{"kind: Widget\n", "kind: Widget\n    listKind: Widgets\n"}, line: "listKind:", says: "listKind was WidgetList", absent: edits{"kind: Widget\n", "kind: Widget\n    listKind: WidgetList\n"}, old: none},
 		},
+		ChartLeavesDefinition: {
+			{found: there("color: {type: string}"), line: "name: widgets", says: "drop what only this one has", absent: edits{"metadata:\n", "metadata:\n  labels: {a: b}\n"}, old: none},
+			{found: none, line: "name: widgets", says: "needs the kind Widget", absent: none, old: edits{"name: widgets.example.com", "name: gadgets.example.com", "plural: widgets", "plural: gadgets"}},
+		},
 		WebhookMoved: {
 			{found: webhooks("name: widgets}", "name: converter}"), line: "clientConfig:", says: "the webhook was the service system/widgets and is the service system/converter now", absent: webhooks("name: widgets}", "name: widgets, port: 8443}"), old: webhooks()},
 		},
