@@ -267,9 +267,7 @@ func isPatch(value map[string]any) bool {
 		}
 	}
 	metadata, _ := value["metadata"].(map[string]any)
-	_, annotations := metadata["annotations"]
-	_, conversion := spec["conversion"]
-	return conversion || annotations && len(spec) == 0
+	return len(spec) > 0 || len(metadata) > 1 // than the name
 }
 
 // decode makes a definition of a document.
