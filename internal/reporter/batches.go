@@ -9,9 +9,6 @@ import (
 	"slices"
 	"strconv"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/loadgen"
 )
@@ -70,58 +67,53 @@ func byBatch(l *loadgen.Load) []batches {
 }
 
 // overBatches draws times over batch sizes, if there is more than one.
-func overBatches(l *loadgen.Load) (template.HTML, error) {
+func overBatches(l *loadgen.Load) template.HTML {
 	all := byBatch(l)
 	if len(all) == 0 {
-		return "", nil
+		return ""
 	}
-	p := newChart("objects in a request", "milliseconds")
+	c := newChart("objects in a request", "milliseconds")
 	hues, sizes := []hue{blue, orange, green}, map[int]bool{}
 	least, most := math.Inf(1), 0.0
-	line := func(name string, b batches, of func(loadgen.Times) float64, h hue, d dashing) error {
-		var points plotter.XYs
+	line := func(name string, b batches, of func(loadgen.Times) float64, h hue, d dashing) {
+		var points []point
 		for _, g := range b.groups {
 			s := g.Typical()
 			y := max(of(s.Response), 0.001) // a microsecond, as a scale of powers has no 0
 			size := max(s.Batch, 1)
-			points = append(points, plotter.XY{X: float64(size), Y: y})
+			points = append(points, point{float64(size), y})
 			least, most, sizes[size] = min(least, y), max(most, y), true
 		}
-		return addLine(p, name, points, h, d)
+		c.add(name, points, h, d)
 	}
 	for i, b := range all[:min(len(all), mostBatches)] {
-		if err := line("p50, "+b.name, b, func(t loadgen.Times) float64 { return t.P50 }, hues[i], solid); err != nil {
-			return "", err
-		}
-		if err := line("p99, "+b.name, b, func(t loadgen.Times) float64 { return t.P99 }, hues[i], dashed); err != nil {
-			return "", err
-		}
+		line("p50, "+b.name, b, func(t loadgen.Times) float64 { return t.P50 }, hues[i], solid)
+		line("p99, "+b.name, b, func(t loadgen.Times) float64 { return t.P99 }, hues[i], dashed)
 	}
 	ordered := slices.Sorted(maps.Keys(sizes))
-	p.X.Min, p.X.Max, p.X.Scale = float64(ordered[0]), float64(ordered[len(ordered)-1]), plot.LogScale{}
-	p.Y.Min, p.Y.Max, p.Y.Scale = least/1.5, most*2, plot.LogScale{}
-	p.Y.Tick.Marker = plot.TickerFunc(powerTicks)
-	p.X.Tick.Marker = plot.TickerFunc(func(_, _ float64) []plot.Tick {
-		var ticks []plot.Tick
+	c.x.min, c.x.max, c.x.powers = float64(ordered[0]), float64(ordered[len(ordered)-1]), true
+	c.y.min, c.y.max, c.y.powers, c.y.ticks = least/1.5, most*2, true, powerTicks
+	c.x.ticks = func(_, _ float64) []tick {
+		var ticks []tick
 		for _, size := range ordered {
-			ticks = append(ticks, plot.Tick{Value: float64(size), Label: strconv.Itoa(size)})
+			ticks = append(ticks, tick{float64(size), strconv.Itoa(size)})
 		}
 		return ticks
-	})
-	return svg(280, p)
+	}
+	return svg(280, c)
 }
 
 // powerTicks labels powers of ten, and twice and five times as much where there is room.
-func powerTicks(from, to float64) []plot.Tick {
+func powerTicks(from, to float64) []tick {
 	steps := []float64{1, 2, 5}
 	if to/from > 300 {
 		steps = []float64{1}
 	}
-	var ticks []plot.Tick
+	var ticks []tick
 	for e := math.Floor(math.Log10(from)); math.Pow(10, e) <= to; e++ {
 		for _, step := range steps {
 			if v := step * math.Pow(10, e); from <= v && v <= to {
-				ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%.3g", v)})
+				ticks = append(ticks, tick{v, fmt.Sprintf("%.3g", v)})
 			}
 		}
 	}

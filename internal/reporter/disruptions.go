@@ -4,14 +4,9 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
-	"image/color"
 	"slices"
 	"strconv"
 	"strings"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
 
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
@@ -71,7 +66,7 @@ func disruptionVerdict(r *reports.Report, d reports.Disruption) requirement.Verd
 }
 
 // disruptionViews prepares the disruptions of a report for its page.
-func disruptionViews(r *reports.Report) ([]disruptionView, error) {
+func disruptionViews(r *reports.Report) []disruptionView {
 	var all []disruptionView
 	for i, d := range r.Disruptions {
 		v := disruptionView{
@@ -86,14 +81,11 @@ func disruptionViews(r *reports.Report) ([]disruptionView, error) {
 			v.Unlisted = visible.More(n) + ", all of them in report.json"
 		}
 		if i < mostCourses {
-			var err error
-			if v.Chart, err = courseChart(d); err != nil {
-				return nil, err
-			}
+			v.Chart = courseChart(d)
 		}
 		all = append(all, v)
 	}
-	return all, nil
+	return all
 }
 
 // courseOf says what happened, for those who can't see the chart too.
@@ -152,16 +144,16 @@ func phaseOf(points []reports.DisruptionPoint, from, to float64) string {
 
 // courseChart draws times above, rates below them, and the memory of the webhook below these if it was measured. The time of the fault
 // is shaded. It draws nothing when there are no two points to compare.
-func courseChart(d reports.Disruption) (template.HTML, error) {
+func courseChart(d reports.Disruption) template.HTML {
 	if len(d.Points) < 2 {
-		return "", nil
+		return ""
 	}
 	times, rates, memory := newChart("", "milliseconds"), newChart("seconds", "operations per second"), newChart("seconds", "MiB")
-	charts, height := []*plot.Plot{times, rates}, 400.0
+	charts, height := []*chart{times, rates}, 400.0
 	measured := slices.ContainsFunc(d.Points, func(p reports.DisruptionPoint) bool { return p.Memory > 0 })
 	if measured {
 		charts, height = append(charts, memory), 560
-		rates.X.Label.Text = ""
+		rates.x.label = ""
 	}
 	ended := func(p reports.DisruptionPoint) bool { return p.P99 > 0 }
 	always := func(reports.DisruptionPoint) bool { return true }
@@ -172,24 +164,20 @@ func courseChart(d reports.Disruption) (template.HTML, error) {
 		{rates, "failed", red, dashed, func(p reports.DisruptionPoint) float64 { return p.Failed }, func(reports.DisruptionPoint) bool { return d.Failed > 0 }},
 		{memory, "memory", blue, solid, func(p reports.DisruptionPoint) float64 { return p.Memory / (1 << 20) }, func(p reports.DisruptionPoint) bool { return p.Memory > 0 }},
 	} {
-		if err := l.draw(d.Points); err != nil {
-			return "", err
-		}
+		l.draw(d.Points)
 	}
-	for _, p := range charts {
-		fromZero(&p.Y, 0.35) // for the legend
-		p.X.Max = max(d.Seconds, d.Points[len(d.Points)-1].Seconds)
-		fromZero(&p.X, 0)
-		if err := shade(p, d); err != nil {
-			return "", err
-		}
+	for _, c := range charts {
+		c.y.fromZero(0.35) // for the legend
+		c.x.max = max(d.Seconds, d.Points[len(d.Points)-1].Seconds)
+		c.x.fromZero(0)
+		c.shade(d)
 	}
 	return svg(height, charts...)
 }
 
 // courseLine is a line in a chart of a disruption.
 type courseLine struct {
-	in   *plot.Plot
+	in   *chart
 	name string
 	hue  hue
 	dash dashing
@@ -198,51 +186,26 @@ type courseLine struct {
 }
 
 // draw draws the line as steps, since each point stands for a time.
-func (l courseLine) draw(points []reports.DisruptionPoint) error {
-	var steps plotter.XYs
+func (l courseLine) draw(points []reports.DisruptionPoint) {
+	var steps []point
 	began := 0.0
 	for _, p := range points {
 		if l.has(p) {
-			steps = append(steps, plotter.XY{X: began, Y: l.of(p)}, plotter.XY{X: p.Seconds, Y: l.of(p)})
+			steps = append(steps, point{began, l.of(p)}, point{p.Seconds, l.of(p)})
 		}
 		began = p.Seconds
 	}
-	return addLine(l.in, l.name, steps, l.hue, l.dash)
+	l.in.add(l.name, steps, l.hue, l.dash)
 }
 
 // shade marks the time of the fault, and when the webhook was ready again: by lines too, which are seen in print.
-func shade(p *plot.Plot, d reports.Disruption) error {
-	top := p.Y.Max
-	area, err := plotter.NewPolygon(plotter.XYs{{X: d.Began, Y: 0}, {X: d.Began, Y: top}, {X: d.Ended, Y: top}, {X: d.Ended, Y: 0}})
-	if err != nil {
-		return fmt.Errorf("drawing the fault: %w", err)
-	}
-	area.Color, area.Width = color.NRGBA{R: 0xcf, G: 0x22, B: 0x2e, A: 0x18}, 0
-	p.Add(area)
-	if err := upright(p, d.Began, "fault", red, solid); err != nil {
-		return err
-	}
-	if err := upright(p, d.Ended, "", red, solid); err != nil {
-		return err
-	}
+func (c *chart) shade(d reports.Disruption) {
+	c.shaded, c.shades = d.Began, d.Ended
+	c.upright(d.Began, "fault", red, solid)
+	c.upright(d.Ended, "", red, solid)
 	if d.Ready != nil {
-		return upright(p, *d.Ready, "ready", gray, dotted)
+		c.upright(*d.Ready, "ready", gray, dotted)
 	}
-	return nil
-}
-
-// upright draws a line from bottom to top, and names it in the legend if it has a name.
-func upright(p *plot.Plot, at float64, name string, h hue, d dashing) error {
-	drawn, err := plotter.NewLine(plotter.XYs{{X: at, Y: 0}, {X: at, Y: p.Y.Max}})
-	if err != nil {
-		return fmt.Errorf("drawing %s: %w", name, err)
-	}
-	drawn.Color, drawn.Dashes, drawn.Width = h, d.lengths(), vg.Points(1)
-	p.Add(drawn)
-	if name != "" {
-		p.Legend.Add(name, drawn)
-	}
-	return nil
 }
 
 // markdownDisruptions has a table with a row for each disruption, and what failed.

@@ -103,10 +103,7 @@ func TestDisruptionForms(t *testing.T) {
 // TestCourseChart reads the drawing as XML.
 func TestCourseChart(t *testing.T) {
 	for _, d := range disrupted().Disruptions {
-		chart, err := courseChart(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		chart := courseChart(d)
 		texts, shapes := textsOf(t, string(chart))
 		for _, name := range []string{"p99", "p50", "succeeded", "fault", "ready", "milliseconds", "operations per second", "MiB", "seconds"} {
 			if !texts[name] {
@@ -117,7 +114,7 @@ func TestCourseChart(t *testing.T) {
 			t.Errorf("failed: %v", texts["failed"])
 		}
 		// In each of three charts the time of the fault is an area.
-		if strings.Count(string(chart), "fill-opacity:0.094") != 3 {
+		if strings.Count(string(chart), "fill-opacity=") != 3 {
 			t.Errorf("the fault is not shaded: %d shapes", shapes)
 		}
 	}
@@ -126,22 +123,19 @@ func TestCourseChart(t *testing.T) {
 		without.Points[i].Memory = 0
 	}
 	without.Ready = nil
-	chart, err := courseChart(without)
-	if err != nil {
-		t.Fatal(err)
-	}
+	chart := courseChart(without)
 	if texts, _ := textsOf(t, string(chart)); texts["MiB"] || texts["ready"] || !texts["seconds"] {
 		t.Errorf("got %v", texts)
 	}
 	for _, points := range [][]reports.DisruptionPoint{nil, without.Points[:1]} {
-		if chart, err := courseChart(reports.Disruption{Points: points}); err != nil || chart != "" {
-			t.Errorf("%d points: got %.20s, %v", len(points), chart, err)
+		if chart := courseChart(reports.Disruption{Points: points}); chart != "" {
+			t.Errorf("%d points: got %.20s", len(points), chart)
 		}
 	}
 	// What ended nowhere, and lasted no time, is drawn too.
 	still := reports.Disruption{Seconds: 1, Points: []reports.DisruptionPoint{{Seconds: 0.5}, {Seconds: 1}}}
-	if _, err := courseChart(still); err != nil {
-		t.Error(err)
+	if chart := courseChart(still); !strings.Contains(string(chart), "<svg") || strings.Contains(string(chart), "NaN") {
+		t.Errorf("got %s", chart)
 	}
 }
 

@@ -95,7 +95,7 @@ func HTML(r *reports.Report, w io.Writer) error {
 		"explains":  func(id requirement.ID) string { return explained[id] },
 		"parts":     func(result reports.Result) []pagePart { return pageParts(r, result) },
 		"foundIn":   func(leg reports.Leg, step, of string) []reports.Result { return foundIn(r, leg, step, of) },
-		"disrupted": func() ([]disruptionView, error) { return disruptionViews(r) },
+		"disrupted": func() []disruptionView { return disruptionViews(r) },
 	})
 	t, err := template.New("page").Funcs(functions).Parse(page + style + changesPage + loadPage + upgradePage + disruptionPage)
 	if err != nil {

@@ -110,16 +110,13 @@ func viewOf(l *loadgen.Load) (*loadView, error) {
 		if stage.Curve, err = curve(stage.Run); err != nil {
 			return nil, err
 		}
-		if stage.Series, err = overTime(stage.Run); err != nil {
-			return nil, err
-		}
+		stage.Series = overTime(stage.Run)
 	}
 	if n := len(byBatch(l)); n > mostBatches {
 		v.Unshown = fmt.Sprintf("The chart has the first %d of %d combinations.", mostBatches, n)
 	}
-	var err error
-	v.Batches, err = overBatches(l)
-	return v, err
+	v.Batches = overBatches(l)
+	return v, nil
 }
 
 // worstFirst returns the stages with the longest times first.

@@ -7,8 +7,6 @@ import (
 	"math"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 
 	"github.com/crdconform/crdconform/internal/histogram"
 	"github.com/crdconform/crdconform/loadgen"
@@ -35,26 +33,21 @@ func curve(s loadgen.Stage) (template.HTML, error) {
 	if err != nil {
 		return "", err
 	}
-	p := newChart("percentile", "milliseconds")
-	if err := addLine(p, "response, from due", response, blue, solid); err != nil {
-		return "", err
-	}
-	if err := addLine(p, "service, from sent", service, orange, dashed); err != nil {
-		return "", err
-	}
+	c := newChart("percentile", "milliseconds")
+	c.add("response, from due", response, blue, solid)
+	c.add("service, from sent", service, orange, dashed)
 	furthest := 0.0
-	for _, points := range []plotter.XYs{response, service} {
+	for _, points := range [][]point{response, service} {
 		if len(points) > 0 {
 			furthest = max(furthest, points[len(points)-1].X)
 		}
 	}
-	fromZero(&p.Y, 0.1)
-	p.X.Min, p.X.Max = 0, math.Max(math.Ceil(furthest), 1)
-	p.X.Tick.Marker = plot.TickerFunc(percentileTicks)
-	return svg(280, p)
+	c.y.fromZero(0.1)
+	c.x.max, c.x.ticks = math.Max(math.Ceil(furthest), 1), percentileTicks
+	return svg(280, c), nil
 }
 
-func curvePoints(t loadgen.Times) (plotter.XYs, error) {
+func curvePoints(t loadgen.Times) ([]point, error) {
 	h, err := histogram.Decode(t.Histogram)
 	if err != nil {
 		return nil, err
@@ -64,26 +57,26 @@ func curvePoints(t loadgen.Times) (plotter.XYs, error) {
 
 // steps returns a point for each step of the distribution. The last request's percentile is 100, which is infinitely far to
 // the right, so it is drawn where the one before the last is.
-func steps(h *hdrhistogram.Histogram) plotter.XYs {
+func steps(h *hdrhistogram.Histogram) []point {
 	if h.TotalCount() == 0 {
 		return nil
 	}
 	most := math.Log10(math.Max(float64(h.TotalCount()), 2))
-	var points plotter.XYs
+	var points []point
 	for _, bracket := range h.CumulativeDistribution() {
 		x := -math.Log10(1 - bracket.Quantile/100)
-		points = append(points, plotter.XY{X: math.Min(x, most), Y: histogram.Milliseconds(bracket.ValueAt)})
+		points = append(points, point{math.Min(x, most), histogram.Milliseconds(bracket.ValueAt)})
 	}
 	return points
 }
 
 // percentileTicks labels the steps 0, 90, 99, 99.9 and so on.
-func percentileTicks(from, to float64) []plot.Tick {
-	var ticks []plot.Tick
+func percentileTicks(from, to float64) []tick {
+	var ticks []tick
 	for step := math.Ceil(from); step <= to; step++ {
 		// 3 steps are 99.9, which has one digit after the point.
 		digits := max(int(step)-2, 0)
-		ticks = append(ticks, plot.Tick{Value: step, Label: fmt.Sprintf("%.*f %%", digits, 100-100*math.Pow(10, -step))})
+		ticks = append(ticks, tick{step, fmt.Sprintf("%.*f %%", digits, 100-100*math.Pow(10, -step))})
 	}
 	return ticks
 }

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-	"gonum.org/v1/plot"
 
 	"github.com/crdconform/crdconform/internal/histogram"
 	"github.com/crdconform/crdconform/loadgen"
@@ -151,7 +150,7 @@ func TestCurve(t *testing.T) {
 	}
 }
 
-func labels(ticks []plot.Tick) string {
+func labels(ticks []tick) string {
 	var all []string
 	for _, tick := range ticks {
 		all = append(all, tick.Label)

@@ -7,8 +7,6 @@ import (
 	"io"
 	"strconv"
 
-	"gonum.org/v1/plot/plotter"
-
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -38,53 +36,45 @@ func stageCSV(s loadgen.Stage, w io.Writer) error {
 
 // overTime draws what came back over time: times above, requests below. It draws nothing when there is no second to compare
 // with another.
-func overTime(s loadgen.Stage) (template.HTML, error) {
+func overTime(s loadgen.Stage) template.HTML {
 	seconds, each := drawn(s)
 	if len(seconds) < 2 {
-		return "", nil
+		return ""
 	}
 	times, rates := newChart("", "milliseconds"), newChart("seconds", "requests per second")
 	if each > 1 {
-		rates.X.Label.Text = fmt.Sprintf("seconds; times are the longest in %d s, rates the mean", each)
+		rates.x.label = fmt.Sprintf("seconds; times are the longest in %d s, rates the mean", each)
 	}
-	above := func(name string, of func(loadgen.Second) float64, h hue, d dashing) error {
-		return addLine(times, name, levels(seconds, func(s loadgen.Second, _ float64) (float64, bool) { return of(s), s.Requests > 0 }), h, d)
+	above := func(name string, of func(loadgen.Second) float64, h hue, d dashing) {
+		times.add(name, levels(seconds, func(s loadgen.Second, _ float64) (float64, bool) { return of(s), s.Requests > 0 }), h, d)
 	}
-	below := func(name string, of func(loadgen.Second) uint64, h hue, d dashing) error {
-		return addLine(rates, name, levels(seconds, func(s loadgen.Second, lasted float64) (float64, bool) {
+	below := func(name string, of func(loadgen.Second) uint64, h hue, d dashing) {
+		rates.add(name, levels(seconds, func(s loadgen.Second, lasted float64) (float64, bool) {
 			return float64(of(s)) / lasted, lasted > 0
 		}), h, d)
 	}
-	for _, err := range []error{
-		above("max", func(s loadgen.Second) float64 { return s.Max }, gray, dotted),
-		above("p99", func(s loadgen.Second) float64 { return s.P99 }, orange, dashed),
-		above("p50", func(s loadgen.Second) float64 { return s.P50 }, blue, solid),
-		below("answered", func(s loadgen.Second) uint64 { return s.Requests }, green, solid),
-	} {
-		if err != nil {
-			return "", err
-		}
-	}
+	above("max", func(s loadgen.Second) float64 { return s.Max }, gray, dotted)
+	above("p99", func(s loadgen.Second) float64 { return s.P99 }, orange, dashed)
+	above("p50", func(s loadgen.Second) float64 { return s.P50 }, blue, solid)
+	below("answered", func(s loadgen.Second) uint64 { return s.Requests }, green, solid)
 	if s.Failed > 0 {
-		if err := below("failed", func(s loadgen.Second) uint64 { return s.Failed }, red, dashed); err != nil {
-			return "", err
-		}
+		below("failed", func(s loadgen.Second) uint64 { return s.Failed }, red, dashed)
 	}
-	fromZero(&times.Y, 0.3) // for the legend, since the longest time may be the first
-	fromZero(&rates.Y, 0.3)
-	fromZero(&rates.X, 0)
-	times.X.Min, times.X.Max, times.X.Tick.Marker = rates.X.Min, rates.X.Max, rates.X.Tick.Marker
+	times.y.fromZero(0.3) // for the legend, since the longest time may be the first
+	rates.y.fromZero(0.3)
+	rates.x.fromZero(0)
+	times.x.max = rates.x.max
 	return svg(400, times, rates)
 }
 
 // levels are a line that has the same height from the beginning of each second to its end, so that the first is there too. A second
 // that has no figure, given how long it lasted, is passed over.
-func levels(seconds []loadgen.Second, of func(s loadgen.Second, lasted float64) (y float64, has bool)) plotter.XYs {
-	var points plotter.XYs
+func levels(seconds []loadgen.Second, of func(s loadgen.Second, lasted float64) (y float64, has bool)) []point {
+	var points []point
 	began := 0.0
 	for _, second := range seconds {
 		if y, has := of(second, second.End-began); has {
-			points = append(points, plotter.XY{X: began, Y: y}, plotter.XY{X: second.End, Y: y})
+			points = append(points, point{began, y}, point{second.End, y})
 		}
 		began = second.End
 	}
