@@ -38,7 +38,7 @@ func (r *reader) compare(k *kind, version string, object *unstructured.Unstructu
 		return false, nil
 	}
 	for _, change := range changes(was, content(object.Object), k.old.schema(version), c.now.schema(version)) {
-		if r.record.lossy(k, version, change.Path) || c.losses && change.effect == "added" {
+		if r.record.lossy(k, version, change) || c.losses && change.effect == "added" {
 			continue
 		}
 		f := change.finding(c.content, k, version, object)
@@ -71,12 +71,12 @@ func (k *kind) ageOf(s *side) string {
 	return "old"
 }
 
-// lossy reports whether a loss is known and right.
-func (r *record) lossy(k *kind, version, path string) bool {
-	if r.known == nil {
+// lossy reports whether a loss is known and right. Of another value that takes the place of what was there, nobody said that.
+func (r *record) lossy(k *kind, version string, c change) bool {
+	if r.known == nil || c.effect == "changed" && k.new.schema(version).Replaces(c.Loss) {
 		return false
 	}
-	_, known := r.known(k.new.typed, version, path)
+	_, known := r.known(k.new.typed, version, c.Path)
 	return known
 }
 
@@ -120,7 +120,7 @@ func (r *reader) authors(object *unstructured.Unstructured) []string {
 // unchanged notes what a write changes that is to change nothing.
 func (r *record) unchanged(k *kind, version string, sent, got *unstructured.Unstructured) {
 	for _, change := range changes(content(sent.Object), content(got.Object), k.new.schema(version), k.new.schema(version)) {
-		if r.lossy(k, version, change.Path) {
+		if r.lossy(k, version, change) {
 			continue
 		}
 		f := change.finding(requirement.UpgradeWriteNoOp, k, version, sent)

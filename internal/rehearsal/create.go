@@ -203,7 +203,7 @@ func (w *writer) relabel(ctx context.Context, k *kind, version string, object *u
 	}
 	schema, before := k.new.schema(k.home()), k.old.schema(k.home())
 	for _, change := range changes(content(created.Object), content(now.Object), schema, schema) {
-		if change.effect != "lost" || before != nil && before.Lacks(change.Path) == "" || w.record.lossy(k, version, change.Path) {
+		if change.effect != "lost" || before != nil && before.Lacks(change.Path) == "" || w.record.lossy(k, version, change) {
 			continue // it was so before the upgrade
 		}
 		f := change.finding(requirement.UpgradeWriteNoOp, k, version, object)

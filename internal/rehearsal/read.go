@@ -340,7 +340,7 @@ func (r *reader) relabelled(ctx context.Context, k *kind, version string) error 
 		}
 		var fields []string
 		for _, change := range changes(was, content(object.Object), k.new.schema(version), k.new.schema(version)) {
-			if field := k.new.schema(version).Pattern(change.Path); !r.record.lossy(k, version, change.Path) && !slices.Contains(fields, field) {
+			if field := k.new.schema(version).Pattern(change.Path); !r.record.lossy(k, version, change) && !slices.Contains(fields, field) {
 				fields = append(fields, field)
 			}
 		}

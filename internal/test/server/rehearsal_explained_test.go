@@ -67,6 +67,18 @@ func TestRehearsalExplainedFindings(t *testing.T) {
 			steps:  map[string]string{"migrate": "", "use": ""},
 		},
 		{
+			name: "a field is changed once the objects are migrated, where only its loss is known and right",
+			change: func(u *rehearsaltest.Upgrade, migrated *atomic.Bool) {
+				u.Releases[1].Converts = repainting("v1beta1", migrated.Load)
+				u.Lossy = func(_ *apiextensionsv1.CustomResourceDefinition, _, path string) (string, bool) {
+					return "", path == "spec.color"
+				}
+			},
+			broken: failedAll(read),
+			others: map[requirement.ID]string{proved: "objects are read differently afterwards: see upgrade.use.read"},
+			steps:  map[string]string{"migrate": elsewhere + "upgrade.use.read"},
+		},
+		{
 			name:   "the new webhook loses a field wherever it runs",
 			change: func(u *rehearsaltest.Upgrade, _ *atomic.Bool) { u.Releases[1].Converts = losing("v1", always) },
 			broken: tolerated(failedAll(requirement.UpgradeReadContent, requirement.UpgradeWriteNoOp), requirement.UpgradeBackContent),

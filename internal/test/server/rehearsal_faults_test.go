@@ -115,6 +115,16 @@ func losing(to string, while func() bool) rehearsaltest.Converter {
 	}
 }
 
+// repainting is losing, but for another color in its place.
+func repainting(to string, while func() bool) rehearsaltest.Converter {
+	return func(object map[string]any, from, target string) error {
+		if spec := rehearsaltest.Spec(object); target == to && spec["color"] != nil && while() {
+			spec["color"] = "repainted"
+		}
+		return widgets(object, from, target)
+	}
+}
+
 func always() bool { return true }
 
 // startsOnlyIf is a build that does not start unless something holds.
