@@ -41,6 +41,9 @@ func (t *targeting) usual(n *node, w way) {
 	if items := n.namesakes(); items != nil {
 		t.add(rankSpecial, "keys that differ only in case", w.fixing(n.path, items))
 	}
+	if n.isSelector() && n.accepts(map[string]any{}) {
+		t.add(rankSpecial, "the selector of everything", w.fixing(n.path, map[string]any{})) // no selector selects nothing
+	}
 	if n.kind == list && n.minItems == 0 && n.items != nil && n.items.kind == text && n.path != "" {
 		t.add(rankSpecial, "to have no items", w.fixing(n.path, []any{})) // which is one item, "", once it is joined and split
 	}
@@ -78,19 +81,14 @@ func (t *targeting) keyed(n *node, w way) {
 	if !n.isMap() || n.entries.shallow || t.g.places[n.entries.id].broken || t.g.places[n.entries.id].level > 0 {
 		return
 	}
-	for _, one := range []struct {
-		about string
-		style Style
-		maps  []map[string]any
-	}{
-		{"keys that differ only in case", Text, []map[string]any{{"Path": "One", "PATH": "Two"}}},
-		{"keys with a domain", Text, []map[string]any{{"nvidia.com/gpu": "One", "acme.dev/Team-A": "Two"}, {"nvidia.com/gpu": "2", "acme.dev/Team-A": "1"}, {"nvidia.com/gpu": int64(2), "acme.dev/Team-A": int64(1)}}},
-		{"keys that begin with a dot", Text, []map[string]any{{".hidden": "One", "Shown": "Two"}}},
-		{"words of YAML", Plain, []map[string]any{wordsOfYAML()}},
-	} {
-		for _, fields := range one.maps {
+	if words := wordsOfYAML(); n.acceptsFields(words) {
+		t.add(rankSpecial, "words of YAML", w.fixing(n.path, words))
+	}
+	for _, keys := range tellingKeys() {
+		for _, values := range [][2]any{{"One", "Two"}, {"2", "1"}, {int64(2), int64(1)}} {
+			fields := map[string]any{keys.one: values[0], keys.other: values[1]}
 			if n.acceptsFields(fields) {
-				t.add(rankSpecial, one.about, w.fixing(n.path, fields)).style = one.style
+				t.add(rankSpecial, keys.about, w.fixing(n.path, fields)).style = Text
 				break
 			}
 		}

@@ -21,7 +21,7 @@ func TestFloor(t *testing.T) {
 		contact: {type: string, pattern: '^[^<>]{1,40}$'}, author: {type: string, pattern: '^[^<>]{1,20} <[^@ ]+@[^>]+>$'},
 		users: {type: array, items: {type: object, required: [name], properties: {name: {type: string}, quota: {type: integer}, roles: {type: array, items: {type: string}}}}},
 		template: {type: object, x-kubernetes-preserve-unknown-fields: true, description: The template of the pods.},
-		limit: {type: integer, nullable: true}, maxUnavailable: {x-kubernetes-int-or-string: true}, part: {type: object, nullable: true, properties: {note: {type: string, nullable: true}}},
+		limit: {type: integer, nullable: true}, maxUnavailable: {x-kubernetes-int-or-string: true}, maxSurge: {x-kubernetes-int-or-string: true}, chosen: {type: object, properties: {matchLabels: {type: object, additionalProperties: {type: string}}, matchExpressions: {type: array, items: {type: object, properties: {key: {type: string}}}}}}, part: {type: object, nullable: true, properties: {note: {type: string, nullable: true}}},
 		tolerations: {type: array, items: {type: object, properties: {key: {type: string}, operator: {type: string}, value: {type: string}, effect: {type: string}, tolerationSeconds: {type: integer}}}},
 		expressions: {type: array, items: {type: object, required: [key, operator], properties: {key: {type: string}, operator: {type: string}, values: {type: array, items: {type: string}}}}}`)))
 	wanted := map[string]func(value any) bool{}
@@ -85,6 +85,11 @@ func TestFloor(t *testing.T) {
 	has("spec.files", "keys that begin with a dot", ".hidden")
 	has("spec.files", "keys with a domain", "nvidia.com/gpu", "acme.dev/Team-A")
 	has("spec.quantities", "keys with a domain", "nvidia.com/gpu", "acme.dev/Team-A")
+	has("spec.files", "keys with an underscore", "snake_case")
+	has("spec.files", "the key \"\"", "")
+	has("spec.quantities", "keys that differ only in case", "Path", "PATH")
+	is("spec.chosen", map[string]any{})
+	is("spec.maxSurge", "150%")
 	is("spec.at", "2026-03-01T01:00:00+02:00")
 	for _, path := range []string{"spec.contact", "spec.author"} {
 		wanted[path+" has several spaces"] = func(value any) bool { text, _ := value.(string); return strings.Contains(text, "  ") }

@@ -56,6 +56,17 @@ func wordsOfYAML() map[string]any {
 	return fields
 }
 
+// tellingKeys are two keys each that programs change or mistake for each other.
+func tellingKeys() []struct{ about, one, other string } {
+	return []struct{ about, one, other string }{
+		{"keys that differ only in case", "Path", "PATH"},
+		{"keys with a domain", "nvidia.com/gpu", "acme.dev/Team-A"},
+		{"keys that begin with a dot", ".hidden", "Shown"},
+		{"keys with an underscore", "snake_case", "snake-case"},
+		{`the key ""`, "", "Shown"},
+	}
+}
+
 // usual returns strings of the shapes that patterns are written for.
 func usual() []string {
 	all := []string{
@@ -117,7 +128,7 @@ func controls() string {
 // and fields may have more before them.
 func wellKnown() map[string][]any {
 	return map[string][]any{
-		"port": {int64(443), int64(80), int64(22), int64(8443)}, "unavailable": {"100%", "1%", "0%"}, "surge": {"100%", "1%", "0%"}, "tag": {"latest"}, "path": {"/"}, "namespace": {"default"}, "host": {"localhost"}, "address": {"localhost"},
+		"port": {int64(443), int64(80), int64(22), int64(8443)}, "unavailable": {"100%", "1%", "0%"}, "surge": {"100%", "1%", "0%", "150%"}, "tag": {"latest"}, "path": {"/"}, "namespace": {"default"}, "host": {"localhost"}, "address": {"localhost"},
 		"protocol": {"TCP"}, "scheme": {"https"},
 		"hostname": {"*.example.com"}, "domain": {"*.example.com"}, "region": {"us-east-1"}, "schedule": {"@daily"}, "cron": {"@daily"}, "image": {"nginx", "nginx:latest"},
 	}
