@@ -77,11 +77,15 @@ func (c chapter) admission() {
 					crd.Webhook.Forget()
 					Expect(write.do()).To(Succeed(), "%s", write.operation)
 					asked := reviews(crd, path)
-					Expect(asked).To(HaveLen(1), "the webhook must be asked once: %s", write.operation)
-					Expect(asked[0].Operation).To(Equal(write.operation))
-					Expect([]string{asked[0].Kind.Version, asked[0].Resource.Version}).To(HaveEach(older), "it must be asked at the version of its rule: %s", write.operation)
-					Expect([]string{asked[0].RequestKind.Version, asked[0].RequestResource.Version}).To(HaveEach(newer), "it must receive the version of the client: %s", write.operation)
-					Expect([]string{hostPort(asked[0].OldObject.Raw), hostPort(asked[0].Object.Raw)}).To(Equal([]string{write.was, write.is}), "the object must be converted to v1beta1, before and after: %s", write.operation)
+					Expect(asked).NotTo(BeEmpty(), "the webhook must be asked: %s", write.operation)
+					for _, one := range asked {
+						Expect(one.Operation).To(Equal(write.operation))
+						Expect([]string{one.Kind.Version, one.Resource.Version}).To(HaveEach(older), "it must be asked at the version of its rule: %s", write.operation)
+						Expect([]string{one.RequestKind.Version, one.RequestResource.Version}).To(HaveEach(newer), "it must receive the version of the client: %s", write.operation)
+					}
+					// An API server asks again where its cache did not have the last write yet. What it asks last is what it does.
+					last := asked[len(asked)-1]
+					Expect([]string{hostPort(last.OldObject.Raw), hostPort(last.Object.Raw)}).To(Equal([]string{write.was, write.is}), "the object must be converted to v1beta1, before and after: %s", write.operation)
 				}
 			})
 
