@@ -18,6 +18,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/crdconform/crdconform/internal/files"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // limit is the maximum size of a file in bytes. A configuration has a few hundred; a larger file is something else.
@@ -88,7 +89,7 @@ func joined(problems []*ProblemError) error {
 		all = append(all, p)
 	}
 	if more := len(problems) - len(all); more > 0 {
-		all = append(all, fmt.Errorf("and %d more", more))
+		all = append(all, errors.New(visible.More(more)))
 	}
 	return errors.Join(all...)
 }

@@ -156,12 +156,12 @@ func findingText(d *storage.Definition, verdict storage.Removal, f storage.Condi
 		}
 	}
 	if more := f.Count - int64(len(f.First)); more > 0 && len(f.First) > 0 {
-		fmt.Fprintf(&b, "         and %d more; --output json has all\n", more)
+		b.WriteString("         " + visible.More(more) + "; --output json has all\n")
 	}
 	if v := d.Version(verdict.Version); f.Kind == "" && f.Count > 0 && v != nil {
 		for n, asked := range v.Requests.Asked {
 			if n == storage.Shown {
-				fmt.Fprintf(&b, "         and %d more clients; --output json has all\n", len(v.Requests.Asked)-n)
+				b.WriteString("         " + visible.More(len(v.Requests.Asked)-n) + " clients; --output json has all\n")
 				break
 			}
 			fmt.Fprintf(&b, "         - %s\n", asked.Text())

@@ -57,7 +57,7 @@ func (d *migrated) text(m *migrator) string {
 		line("changes", "%s", change)
 	}
 	if more := len(r.Changes) - shownLines; more > 0 {
-		line("", "and %d more; --output json has the first 100", more)
+		line("", "%s; --output json has the first 100", visible.More(more))
 	}
 	d.proofText(line)
 	return b.String()
@@ -110,7 +110,7 @@ func (d *migrated) proofText(line func(label, format string, arguments ...any)) 
 	}
 	for _, id := range slices.Sorted(maps.Keys(listed)) {
 		if more := d.Proof.Violations[id] - min(listed[id], shownLines); more > 0 {
-			line("", "and %d more of %s; --output json has the first 100", more, id)
+			line("", "%s of %s; --output json has the first 100", visible.More(more), id)
 		}
 	}
 	for _, weaker := range d.Proof.Weaker {

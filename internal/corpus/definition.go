@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // Definition is a CustomResourceDefinition whose schemas are compiled as API servers compile them.
@@ -74,7 +75,7 @@ func withName(object *unstructured.Unstructured) string {
 // andMore says how many more things are wrong; nothing if there are none.
 func andMore(n int) string {
 	if n > 0 {
-		return fmt.Sprintf(" (and %d more)", n)
+		return " (" + visible.More(n) + ")"
 	}
 	return ""
 }

@@ -144,11 +144,7 @@ func (c *collector) found(source string) error {
 	if len(c.wanted) == 0 {
 		return errors.New("there is no definition whose objects could be looked for")
 	}
-	var wanted []string
-	for kind := range c.wanted {
-		wanted = append(wanted, kind.String())
-	}
-	slices.Sort(wanted)
+	wanted := slices.Sorted(slices.Values(visible.Strings(slices.Collect(maps.Keys(c.wanted)))))
 	if len(c.summary.Others) == 0 {
 		return fmt.Errorf("%s: there are no objects in it; it should have some of %s", source, strings.Join(wanted, ", "))
 	}

@@ -104,10 +104,7 @@ func (s *session) noteStale(kind reports.Kind, objects int, missed []string) {
 	}
 	note := fmt.Sprintf("%s: %s tried that earlier definitions allow and the current one would refuse, change or default differently", kind.Definition, visible.Count(objects, "object was", "objects were"))
 	if len(missed) > 0 {
-		note += fmt.Sprintf("; %s not judged: %s", visible.Count(len(missed), "difference was", "differences were"), strings.Join(missed[:min(len(missed), most)], "; "))
-		if more := len(missed) - most; more > 0 {
-			note += fmt.Sprintf("; and %d more, in the log of %s", more, requirement.WebhookFailureEarlierSchemas)
-		}
+		note += fmt.Sprintf("; %s not judged: %s", visible.Count(len(missed), "difference was", "differences were"), strings.Join(visible.Few(missed, most, ", in the log of "+string(requirement.WebhookFailureEarlierSchemas)), "; "))
 	}
 	s.note(note)
 }

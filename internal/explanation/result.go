@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -29,7 +30,7 @@ func Finding(f reports.LegFinding) string {
 	}
 	b.WriteString(f.Message)
 	if more := f.Count - 1; more > 0 {
-		fmt.Fprintf(&b, "\nand %d more: %s", more, strings.Join(f.Others[:min(len(f.Others), most)], ", "))
+		b.WriteString("\n" + visible.More(more) + ": " + strings.Join(f.Others[:min(len(f.Others), most)], ", "))
 		if more > most {
 			b.WriteString(", ...")
 		}

@@ -149,11 +149,7 @@ func ListMarkdown(all []requirement.Requirement) string {
 		if r.Note != "" {
 			statement += "<br>*Note:* " + cell(r.Note)
 		}
-		var sources []string
-		for _, s := range r.Source {
-			sources = append(sources, s.String())
-		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", r.ID, r.Level, r.Binds, statement, cell(strings.Join(sources, "; ")))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", r.ID, r.Level, r.Binds, statement, cell(strings.Join(visible.Strings(r.Source), "; ")))
 	}
 	return b.String()
 }

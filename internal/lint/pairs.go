@@ -83,11 +83,7 @@ func (c *checker) foundFields(id RuleID, fields []*node, format, from, to string
 
 func (c *checker) foundFieldsAs(level Level, id RuleID, fields []*node, format, from, to string) {
 	for _, alike := range c.apart(id, level, fields) {
-		var names []string
-		for _, n := range alike {
-			names = append(names, n.String())
-		}
-		c.foundAs(level, id, alike[0].path, format, from, to, visible.First(names, mostNames))
+		c.foundAs(level, id, alike[0].path, format, from, to, visible.First(visible.Strings(alike), mostNames))
 	}
 }
 

@@ -2,13 +2,13 @@ package rehearsal
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/internal/kube"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -97,7 +97,7 @@ func reason(causes []*cause) string {
 	var b strings.Builder
 	for i, c := range causes {
 		if i == mostCauses {
-			fmt.Fprintf(&b, "\nand %d more causes, in report.json", len(causes)-i)
+			b.WriteString("\n" + visible.More(len(causes)-i) + " causes, in report.json")
 			break
 		}
 		if i > 0 {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -142,7 +143,7 @@ func (d *definitions) tryOver(ctx context.Context, k *kind, way, installed Way, 
 		if texts := k.old.leftovers(expected, upgraded); len(texts) > 0 {
 			d.record.find(finding{
 				id: id, kind: k, commands: d.wayCommands(way, installed),
-				message: fmt.Sprintf("after %s of the new definition over %s, it is not what its manifest says: %s; state these fields in the release, or have users %s", way.command(), over, some(texts), forcing(way)),
+				message: fmt.Sprintf("after %s of the new definition over %s, it is not what its manifest says: %s; state these fields in the release, or have users %s", way.command(), over, strings.Join(visible.Few(texts, 5, ""), "; "), forcing(way)),
 			})
 		}
 	}
@@ -155,16 +156,6 @@ func forcing(way Way) string {
 		return "delete them first"
 	}
 	return "run kubectl replace"
-}
-
-// some shows the first of some texts.
-func some(texts []string) string {
-	const most = 5
-	text := strings.Join(texts[:min(len(texts), most)], "; ")
-	if more := len(texts) - most; more > 0 {
-		text += fmt.Sprintf("; and %d more", more)
-	}
-	return text
 }
 
 // historyOf says what happened to the old definition before the new one is installed, as far as that is not what happens then.
@@ -225,13 +216,10 @@ func (d *definitions) wayCommands(way, installed Way) []string {
 
 // leftovers says how the specification of the new definition differs from the one that the same manifest makes where nothing was before.
 func (s *side) leftovers(fresh, upgraded map[string]any) []string {
-	const most = 60 // bytes of a value
-	var texts []string
+	const most = 60               // bytes of a value
 	var everything *corpus.Schema // which compares values as they are
 	want, got := map[string]any{"spec": fresh}, map[string]any{"spec": upgraded}
-	for _, loss := range everything.Losses(want, got) {
-		texts = append(texts, loss.String())
-	}
+	texts := visible.Strings(everything.Losses(want, got))
 	for _, loss := range everything.Losses(got, want) {
 		if loss.After == nil && !reflect.DeepEqual(loss.Before, loss.After) {
 			text, _ := corpus.Encode(loss.Before) // it came from JSON

@@ -170,10 +170,8 @@ func leftOpen(r *reports.Report) string {
 		everywhere = " everywhere"
 	}
 	switch {
-	case len(open) > 1:
-		return fmt.Sprintf(" (%s and %d more could not be judged%s)", open[0], len(open)-1, everywhere)
-	case len(open) == 1:
-		return fmt.Sprintf(" (%s could not be judged%s)", open[0], everywhere)
+	case len(open) > 0:
+		return fmt.Sprintf(" (%s could not be judged%s)", visible.First(open, 1), everywhere)
 	case thin(r):
 		return " (too few fields were exercised)"
 	}

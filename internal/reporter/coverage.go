@@ -99,11 +99,7 @@ func exercisedText(share string, never []string) string {
 	if len(never) == 0 {
 		return text
 	}
-	text += "; never: " + strings.Join(never[:min(len(never), mostNever)], "; ")
-	if n := len(never) - mostNever; n > 0 {
-		text += "; " + visible.More(n)
-	}
-	return text
+	return text + "; never: " + strings.Join(visible.Few(never, mostNever, ""), "; ")
 }
 
 // leastCovered returns the coverage of each version of a kind at the pair of versions that had the least.

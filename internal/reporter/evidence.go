@@ -131,11 +131,7 @@ func specText(r reports.Result) string {
 
 // sources are the places that state the requirement.
 func sources(r reports.Result) string {
-	texts := make([]string, 0, len(r.Source))
-	for _, s := range r.Source {
-		texts = append(texts, s.String())
-	}
-	return strings.Join(texts, "; ")
+	return strings.Join(visible.Strings(r.Source), "; ")
 }
 
 // documents returns the documents that the results name as sources.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // spread is a figure of several runs.
@@ -79,10 +81,8 @@ func listed(words []string) string {
 
 // many is a number of things, which may be large.
 func many(n uint64, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return wholeNumber(n) + " " + thing + "s"
+	_, things, _ := strings.Cut(visible.Count(n, thing, ""), " ")
+	return wholeNumber(n) + " " + things
 }
 
 // sixDigits writes a number with six significant digits, or all before the point if those are more, and with no exponent.

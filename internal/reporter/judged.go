@@ -143,10 +143,7 @@ func misses(l *loadgen.Load) string {
 	for _, row := range regressed(l) {
 		misses = append(misses, rowText(row))
 	}
-	if n := len(misses); n > most {
-		misses = append(misses[:most], visible.More(n-most))
-	}
-	return strings.Join(misses, ", ")
+	return strings.Join(visible.Few(misses, most, ""), ", ")
 }
 
 // voidLoad says why a load says nothing about the webhook, or its search does not.

@@ -108,11 +108,8 @@ func markdownFacts(b *strings.Builder, facts []Fact) {
 	const most = 12
 	for _, fact := range facts {
 		fmt.Fprintf(b, "- %s: %s\n", fact.Name, visible.Markdown(fact.Value))
-		for _, line := range fact.More[:min(most, len(fact.More))] {
+		for _, line := range visible.Few(fact.More, most, ", all of them in report.html") {
 			fmt.Fprintf(b, "  - %s\n", visible.Markdown(line))
-		}
-		if more := len(fact.More) - most; more > 0 {
-			fmt.Fprintf(b, "  - and %d more, all of them in report.html\n", more)
 		}
 	}
 }

@@ -157,7 +157,7 @@ func (s Screen) chapters(report *reports.Report) {
 		s.Line("", "", fmt.Sprintf("%-*s%s", width, string(name), counts[i]))
 	}
 	if n := len(chapters) - len(shown); n > 0 {
-		s.Line("", "", fmt.Sprintf("and %d more chapters, in report.html", n))
+		s.Line("", "", visible.More(n)+" chapters, in report.html")
 	}
 }
 
@@ -168,7 +168,7 @@ func (s Screen) notes(report *reports.Report) {
 		s.Line(Yellow, n.verdict.String(), " "+n.which()+": "+n.reason)
 	}
 	if n := len(order) - mostNotes; n > 0 {
-		s.Line("", "", fmt.Sprintf("and %d more notes, in report.html", n))
+		s.Line("", "", visible.More(n)+" notes, in report.html")
 	}
 }
 
@@ -176,7 +176,7 @@ func (s Screen) notes(report *reports.Report) {
 func (s Screen) changes(c *reports.Changes) {
 	lines := ChangeLines(c, s.columns())
 	if last := len(lines) - 1; s.Terminal && len(lines) > mostChanges {
-		more := fmt.Sprintf("and %d more lines, with %s", last-(mostChanges-2), s.More)
+		more := visible.More(last-(mostChanges-2)) + " lines, with " + s.More
 		lines = append(slices.Clone(lines[:mostChanges-2]), more, lines[last])
 	}
 	for _, line := range lines {
@@ -211,7 +211,7 @@ func (s Screen) causes(report *reports.Report) {
 		s.Line(Red, verdict, line)
 	}
 	if n := len(all) - mostCauses; n > 0 {
-		s.Line("", "", fmt.Sprintf("and %d more causes, in report.html", n))
+		s.Line("", "", visible.More(n)+" causes, in report.html")
 	}
 }
 
@@ -300,7 +300,7 @@ func (s Screen) upgrades(report *reports.Report) {
 			shown[f.Requirement] = true
 		}
 		if more := len(leg.Findings) - mostShownFindings; more > 0 {
-			s.Line("", "", fmt.Sprintf("and %d more findings, in report.html", more))
+			s.Line("", "", visible.More(more)+" findings, in report.html")
 		}
 	}
 	for _, result := range report.With(requirement.Errored) {

@@ -30,11 +30,8 @@ func ChangeLines(c *reports.Changes, columns int) []string {
 			continue
 		}
 		lines = append(lines, string(sort)+":")
-		for _, one := range changes[:min(len(changes), most)] {
+		for _, one := range visible.Few(changes, most, "") {
 			lines = append(lines, "    "+flat(one))
-		}
-		if n := len(changes) - most; n > 0 {
-			lines = append(lines, "    "+visible.More(n))
 		}
 	}
 	switch {

@@ -25,10 +25,7 @@ func LoadLines(l *loadgen.Load, columns int) []string {
 	lines := loadIntro(l, columns)
 	lines = append(lines, loadTable(l)...)
 	add := func(label string, texts ...string) {
-		if n := len(texts); n > most {
-			texts = append(texts[:most], visible.More(n-most)+", in report.html")
-		}
-		for _, text := range texts {
+		for _, text := range visible.Few(texts, most, ", in report.html") {
 			lines = append(lines, labelled(label, text, columns)...)
 			label = ""
 		}

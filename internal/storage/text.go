@@ -130,7 +130,7 @@ func versionNotes(v *Version) string {
 	}
 	for n, asked := range v.Requests.Asked {
 		if n == Shown {
-			fmt.Fprintf(&b, "  and %d more clients\n", len(v.Requests.Asked)-n)
+			b.WriteString("  " + visible.More(len(v.Requests.Asked)-n) + " clients\n")
 			break
 		}
 		if n == 0 {

@@ -1,6 +1,7 @@
 package visible
 
 import (
+	"net"
 	"strings"
 	"testing"
 )
@@ -28,6 +29,8 @@ func TestShortened(t *testing.T) {
 	names := []string{"a", "b", "c"}
 	for got, want := range map[string]string{
 		First(strings.Split("abcdefg", ""), 5): "a, b, c, d, e and 2 more", First(nil, 2): "", First(names[:2], 2): "a, b", First(names, 2): "a, b and 1 more", First(names, 1): "a and 2 more",
+		strings.Join(Few(names, 2, ", in report.html"), "; "): "a; b; and 1 more, in report.html", strings.Join(Few(names, 3, "!"), "; "): "a; b; c", strings.Join(names, ""): "abc",
+		strings.Join(Strings([]net.IP{{10, 0, 0, 1}, {10, 0, 0, 2}}), " "): "10.0.0.1 10.0.0.2",
 		Line(" a\n\tb "): "a b", Short("äb", 3): "äb", Short("äbc", 3): "äb...", Short("aäb", 2): "a...",
 	} {
 		if got != want {

@@ -4,6 +4,7 @@ package visible
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -52,7 +53,7 @@ func Count[N int | int64 | uint64](n N, singular, plural string) string {
 }
 
 // More is what a list ends with that is cut off.
-func More(n int) string { return fmt.Sprintf("and %d more", n) }
+func More[N int | int64](n N) string { return fmt.Sprintf("and %d more", n) }
 
 // First lists the first of some names, and says how many more there are.
 func First(names []string, most int) string {
@@ -60,6 +61,23 @@ func First(names []string, most int) string {
 		return strings.Join(names, ", ")
 	}
 	return strings.Join(names[:most], ", ") + " " + More(len(names)-most)
+}
+
+// Few returns the first of some texts and, if there are more, a last one that says how many, followed by rest.
+func Few(texts []string, most int, rest string) []string {
+	if len(texts) <= most {
+		return texts
+	}
+	return append(slices.Clone(texts[:most]), More(len(texts)-most)+rest)
+}
+
+// Strings returns what each of some values is as text.
+func Strings[T fmt.Stringer](all []T) []string {
+	var texts []string
+	for _, one := range all {
+		texts = append(texts, one.String())
+	}
+	return texts
 }
 
 // Line returns a text on one line, with single spaces.

@@ -15,6 +15,7 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -191,14 +192,7 @@ func (c *chapter) lossy(version, path string) bool {
 // lines returns losses as the lines of a message, the first of them when there are many.
 func lines(losses []corpus.Loss) string {
 	const shown = 5
-	var texts []string
-	for _, loss := range losses[:min(len(losses), shown)] {
-		texts = append(texts, loss.String())
-	}
-	if more := len(losses) - len(texts); more > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more like this", more))
-	}
-	return strings.Join(texts, "\n")
+	return strings.Join(visible.Few(visible.Strings(losses), shown, " like this"), "\n")
 }
 
 // differing returns what differs between two reads at a version, or else what was added.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // dependence inquires whether an object is converted otherwise among others than alone.
@@ -230,9 +231,5 @@ func (dp *dependence) batch(ctx context.Context, version string, n int) []*unstr
 
 // fewLines returns the first losses as the lines of a message.
 func fewLines(losses []corpus.Loss) string {
-	text := lossLines(losses[:min(len(losses), mostTold)])
-	if more := len(losses) - mostTold; more > 0 {
-		text += fmt.Sprintf("\nand %d more places like this", more)
-	}
-	return text
+	return strings.Join(visible.Few(visible.Strings(losses), mostTold, " places like this"), "\n")
 }

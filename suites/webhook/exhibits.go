@@ -12,6 +12,7 @@ import (
 
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -79,14 +80,7 @@ func proportionate(x *exchange) int { return 2*len(x.body) + 128<<10 }
 
 // described lists the first violations that are seen in an exchange.
 func described(x exchange, violations []contract.Violation) string {
-	var lines []string
-	for _, v := range violations[:min(len(violations), 3)] {
-		lines = append(lines, v.String())
-	}
-	if more := len(violations) - len(lines); more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d more like this", more))
-	}
-	return x.what + ": " + strings.Join(lines, "\n")
+	return x.what + ": " + strings.Join(visible.Few(visible.Strings(violations), 3, " like this"), "\n")
 }
 
 func rejected(v contract.Violation) bool { return v.Severity == contract.Rejected }

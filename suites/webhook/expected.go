@@ -11,6 +11,7 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -56,11 +57,10 @@ func (xs *expectations) expected(ctx SpecContext) {
 	}
 	xs.env.Found(findings)
 	xs.env.Attach("object.yaml", object)
-	if more := len(lines) - mostTold; more > 0 {
+	if len(lines) > mostTold {
 		xs.env.Attach("places.txt", []byte(strings.Join(lines, "\n")+"\n"))
-		lines = append(lines[:mostTold], fmt.Sprintf("and %d more places like this, see places.txt", more))
 	}
-	xs.exhibits.violated(requirement.Failed, *first, strings.Join(lines, "\n"))
+	xs.exhibits.violated(requirement.Failed, *first, strings.Join(visible.Few(lines, mostTold, placesLeft), "\n"))
 }
 
 // unexpected returns the fields in which the result of an exchange is not as expected.
@@ -96,20 +96,11 @@ func (xs *expectations) documentedExample(ctx SpecContext) {
 		want := documented.Response.ConvertedObjects[i]
 		wanted, converted := xs.exhibits.decode(want), xs.exhibits.decode(got)
 		if lost := schema.Losses(wanted, converted); len(lost) > 0 {
-			xs.exhibits.fail(x, fmt.Sprintf("%s: object %d: %s", x.what, i, lossLines(lost)))
+			xs.exhibits.fail(x, fmt.Sprintf("%s: object %d: %s", x.what, i, strings.Join(visible.Strings(lost), "\n")))
 		}
 		delete(converted, "metadata") // which may have got labels and annotations
 		if surplus := schema.Losses(converted, wanted); len(surplus) > 0 {
 			xs.exhibits.fail(x, fmt.Sprintf("%s: object %d: expected nothing in %s, got %v", x.what, i, surplus[0].Path, surplus[0].Before))
 		}
 	}
-}
-
-// lossLines returns losses as the lines of a message.
-func lossLines(losses []corpus.Loss) string {
-	texts := make([]string, 0, len(losses))
-	for _, l := range losses {
-		texts = append(texts, l.String())
-	}
-	return strings.Join(texts, "\n")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -142,9 +143,9 @@ func (fs *failures) refusedAgain(r refusal, path string, says func(refusal) foun
 // firstOf names a few of the fields that are given in an object: a line of a report is to have room for what the webhook says of them.
 func firstOf(given []string) string {
 	const most = 3
-	text := strings.Join(given[:min(len(given), most)], ", ")
-	if more := len(given) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more fields", more)
+	text := visible.First(given, most)
+	if len(given) > most {
+		text += " fields"
 	}
 	return text
 }

@@ -280,9 +280,7 @@ func (e evidence) summary() string {
 			shown = append(shown, f.line()+"\n    also "+strings.Join(also[1:], "; "))
 		}
 	}
-	if more := len(shown) - mostTold; more > 0 {
-		shown = append(shown[:mostTold], fmt.Sprintf("and %d more places like this, see places.txt", more))
-	}
+	shown = visible.Few(shown, mostTold, placesLeft)
 	if n := len(e.beside); n > 0 {
 		shown = append(shown, fmt.Sprintf("and %s where it happens only beside these, see places.txt", visible.Count(n, "more place", "")))
 	}
@@ -299,6 +297,9 @@ func (e evidence) summary() string {
 
 // mostTold is how many places a message names.
 const mostTold = 12
+
+// placesLeft follows how many more there are, which are attached.
+const placesLeft = " places like this, see places.txt"
 
 // lines are findings as lines.
 func lines(all []found) []string {

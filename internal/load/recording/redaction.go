@@ -13,6 +13,7 @@ import (
 
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 const (
@@ -78,11 +79,7 @@ func redactable(path string) bool {
 
 // Paths returns the paths as they were written.
 func (r Redaction) Paths() []string {
-	var paths []string
-	for _, p := range r.patterns {
-		paths = append(paths, p.String())
-	}
-	return paths
+	return visible.Strings(r.patterns)
 }
 
 // Response returns the body of a response as it would be recorded, to compare it with one that was. The request is as it was

@@ -70,7 +70,7 @@ func list(s reporter.Screen, colour, heading string, differences []Difference) {
 // rest says how many of a list are not shown.
 func rest(s reporter.Screen, colour, heading string, all int) {
 	if more := all - shownMost; more > 0 {
-		fmt.Fprintln(s.Out, s.Paint(colour, fmt.Sprintf("%sand %d more; %s shows all", heading, more, s.More)))
+		fmt.Fprintln(s.Out, s.Paint(colour, heading+visible.More(more)+"; "+s.More+" shows all"))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdconform/crdconform/internal/kube"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // watchInterval is how often the definition is read.
@@ -121,7 +122,7 @@ func names(keys []string, count int) string {
 	const shown = 5
 	text := strings.Join(keys[:min(shown, len(keys))], ", ")
 	if count > shown {
-		text += fmt.Sprintf(" and %d more", count-shown)
+		text += " " + visible.More(count-shown)
 	}
 	return text
 }
