@@ -46,7 +46,7 @@ type migrated struct {
 	Outcome   string         `json:"outcome"` // migrated, dry-run, failed, unknown or interrupted
 	Reason    string         `json:"reason,omitempty"`
 	Migration migrate.Result `json:"migration"`
-	Proof     *proof.Verdict `json:"proof,omitempty"`
+	Proof     *proof.Report  `json:"proof,omitempty"`
 }
 
 func newStorageMigrate(s streams) *cobra.Command {

@@ -11,6 +11,7 @@ import (
 	"github.com/crdconform/crdconform/internal/history"
 	"github.com/crdconform/crdconform/internal/storage/proof"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -29,9 +30,9 @@ func (c chapter) clients() {
 				c.population(ctx, crd, clientObjects)
 				crd.Change(ctx, fixtures.StoredAt(newer))
 				writes := &interference{written: map[string]int{}}
-				verdict, _ := c.prove(ctx, crd, proof.Options{Writers: proof.Writers{Rate: clientRate}}, proof.Job{}, writes.between)
-				Expect(texts(verdict.Of(requirement.MigrationClientsWrites))).To(BeEmpty())
-				Expect(verdict.Writes).To(BeNumerically(">=", writes.count), "the clients must be able to write")
+				report, _ := c.prove(ctx, crd, proof.Options{Writers: proof.Writers{Rate: clientRate}}, proof.Job{}, writes.between)
+				Expect(visible.Strings(report.Of(requirement.MigrationClientsWrites))).To(BeEmpty())
+				Expect(report.Writes).To(BeNumerically(">=", writes.count), "the clients must be able to write")
 			}, suites.Slow)
 
 		c.env.With(fixtures.None).It(requirement.MigrationClientsDeletions,
@@ -39,14 +40,14 @@ func (c chapter) clients() {
 				c.population(ctx, crd, 4)
 				crd.Change(ctx, fixtures.StoredAt(newer))
 				deleted := map[string]bool{}
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, func(p *proof.Proof, r request) *http.Response {
+				report, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, func(p *proof.Proof, r request) *http.Response {
 					if r.write && (r.name == name(1) || r.name == name(3)) && !deleted[r.name] {
 						deleted[r.name] = true
 						p.Write(history.Delete, newer, suites.Namespace, r.name)
 					}
 					return nil
 				})
-				Expect(texts(verdict.Of(requirement.MigrationClientsDeletions))).To(BeEmpty())
+				Expect(visible.Strings(report.Of(requirement.MigrationClientsDeletions))).To(BeEmpty())
 			})
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -83,7 +82,7 @@ func (t withoutLeases) RoundTrip(r *http.Request) (*http.Response, error) {
 type between func(p *proof.Proof, r request) *http.Response
 
 // prove has the objects of a definition migrated, and judges it. The error is the migrator's.
-func (c chapter) prove(ctx SpecContext, crd *suites.Resource, options proof.Options, j proof.Job, meanwhile between) (proof.Verdict, error) {
+func (c chapter) prove(ctx SpecContext, crd *suites.Resource, options proof.Options, j proof.Job, meanwhile between) (proof.Report, error) {
 	GinkgoHelper()
 	if storage, ok := c.env.Cluster.(cluster.Storage); ok {
 		options.Storage = storage
@@ -99,12 +98,12 @@ func (c chapter) prove(ctx SpecContext, crd *suites.Resource, options proof.Opti
 		})
 	}
 	migrated := c.migrate(ctx, j)
-	verdict, err := p.End(ctx)
+	report, err := p.End(ctx)
 	c.env.Require(err, "looking at the objects after the migration")
-	if history.Len() > 0 && (len(verdict.Of(requirement.MigrationClientsWrites)) > 0 || len(verdict.Of(requirement.MigrationClientsDeletions)) > 0) {
+	if history.Len() > 0 && (len(report.Of(requirement.MigrationClientsWrites)) > 0 || len(report.Of(requirement.MigrationClientsDeletions)) > 0) {
 		c.env.Attach("history.jsonl", history.Bytes())
 	}
-	return verdict, migrated
+	return report, migrated
 }
 
 // population creates n objects at the older version, named crontab-0 and so on, as a client that applies them. The first one is written
@@ -128,13 +127,4 @@ func name(i int) string { return fmt.Sprintf("crontab-%d", i) }
 // in puts a definition into another scope.
 func in(scope apiextensionsv1.ResourceScope) fixtures.Option {
 	return func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Scope = scope }
-}
-
-// texts are findings as text, for failures that people read.
-func texts(findings []proof.Finding) []string {
-	all := make([]string, 0, len(findings))
-	for _, f := range findings {
-		all = append(all, f.String())
-	}
-	return slices.Clip(all)
 }

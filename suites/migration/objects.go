@@ -11,6 +11,7 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/storage/proof"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -21,9 +22,9 @@ func (c chapter) objects() {
 			"migrates objects and looks for each by its UID", func(ctx SpecContext, crd *suites.Resource) {
 				c.population(ctx, crd, 3)
 				crd.Change(ctx, fixtures.StoredAt(newer))
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
-				Expect(texts(verdict.Of(requirement.MigrationObjectsKept))).To(BeEmpty())
-				Expect(verdict.Objects).To(Equal(3))
+				report, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
+				Expect(visible.Strings(report.Of(requirement.MigrationObjectsKept))).To(BeEmpty())
+				Expect(report.Objects).To(Equal(3))
 			})
 
 		c.env.With(fixtures.Webhook, fixtures.WithSubresources(), commented).It(requirement.MigrationObjectsContent,
@@ -33,8 +34,8 @@ func (c chapter) objects() {
 				c.dying(ctx, crd)
 				crd.Change(ctx, fixtures.StoredAt(newer))
 				c.recent(ctx, crd)
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
-				Expect(texts(verdict.Of(requirement.MigrationObjectsContent))).To(BeEmpty())
+				report, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
+				Expect(visible.Strings(report.Of(requirement.MigrationObjectsContent))).To(BeEmpty())
 			})
 
 		c.env.With(fixtures.None).It(requirement.MigrationObjectsStored,
@@ -42,9 +43,9 @@ func (c chapter) objects() {
 				c.population(ctx, crd, 2*pageSize)
 				c.dying(ctx, crd)
 				crd.Change(ctx, fixtures.StoredAt(newer))
-				verdict, err := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
+				report, err := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
 				Expect(err).NotTo(HaveOccurred(), "nothing is in the way of the migration")
-				expectStored(verdict)
+				expectStored(report)
 			})
 
 		c.env.With(fixtures.None).It(requirement.MigrationObjectsNamespaces,
@@ -54,16 +55,16 @@ func (c chapter) objects() {
 				second := fixtures.LocalCronTab.At(newer)
 				c.env.Require(suites.ErrorOf(crd.At(older).In(other).Create(ctx, second)), "creating an object in the namespace %s", other)
 				crd.Change(ctx, fixtures.StoredAt(newer))
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
-				expectStored(verdict)
+				report, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
+				expectStored(report)
 			})
 
 		c.env.With(fixtures.None, in(apiextensionsv1.ClusterScoped)).It(requirement.MigrationObjectsClusterScoped,
 			"migrates objects that have no namespace", func(ctx SpecContext, crd *suites.Resource) {
 				c.population(ctx, crd, 2)
 				crd.Change(ctx, fixtures.StoredAt(newer))
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
-				expectStored(verdict)
+				report, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
+				expectStored(report)
 			})
 
 		c.env.With(fixtures.None).It(requirement.MigrationObjectsExpired,
@@ -71,7 +72,7 @@ func (c chapter) objects() {
 				c.population(ctx, crd, pageSize+2)
 				crd.Change(ctx, fixtures.StoredAt(newer))
 				expired := false
-				verdict, err := c.prove(ctx, crd, proof.Options{}, proof.Job{}, func(_ *proof.Proof, r request) *http.Response {
+				report, err := c.prove(ctx, crd, proof.Options{}, proof.Job{}, func(_ *proof.Proof, r request) *http.Response {
 					if expired || r.URL.Query().Get("continue") == "" {
 						return nil
 					}
@@ -79,7 +80,7 @@ func (c chapter) objects() {
 					return answer(r.Request, http.StatusGone, metav1.StatusReasonExpired, "The provided continue parameter is too old to display a consistent list result.")
 				})
 				if err == nil {
-					expectStored(verdict)
+					expectStored(report)
 				}
 				if !expired {
 					Skip("no list expired: the migrator never asked for a second page")
@@ -89,8 +90,8 @@ func (c chapter) objects() {
 }
 
 // expectStored expects that all objects are stored at the storage version.
-func expectStored(verdict proof.Verdict) {
+func expectStored(report proof.Report) {
 	GinkgoHelper()
-	Expect(texts(verdict.Of(requirement.MigrationObjectsStored))).To(BeEmpty())
-	Expect(verdict.Undecided).To(BeZero(), "every object must have been written since the storage version changed")
+	Expect(visible.Strings(report.Of(requirement.MigrationObjectsStored))).To(BeEmpty())
+	Expect(report.Undecided).To(BeZero(), "every object must have been written since the storage version changed")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/storage/proof"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -19,8 +20,8 @@ func (c chapter) removal() {
 			"migrates objects that were applied at a version which is not served any more", func(ctx SpecContext, crd *suites.Resource) {
 				c.population(ctx, crd, 2)
 				crd.Change(ctx, fixtures.StoredAt(newer), fixtures.Served(older, false))
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
-				Expect(texts(verdict.Of(requirement.MigrationManagedFieldsServed))).To(BeEmpty())
+				report, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
+				Expect(visible.Strings(report.Of(requirement.MigrationManagedFieldsServed))).To(BeEmpty())
 			})
 
 		c.env.With(fixtures.None).It(requirement.MigrationManagedFieldsKept,
@@ -33,24 +34,24 @@ func (c chapter) removal() {
 				labels.SetLabels(map[string]string{"team": "a"})
 				c.env.Require(suites.ErrorOf(crd.At(newer).Apply(ctx, labels, "labeller")), "labelling %s", name(1))
 				crd.Change(ctx, fixtures.StoredAt(newer), fixtures.Served(older, false))
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
-				Expect(texts(verdict.Of(requirement.MigrationManagedFieldsKept))).To(BeEmpty())
+				report, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
+				Expect(visible.Strings(report.Of(requirement.MigrationManagedFieldsKept))).To(BeEmpty())
 			})
 
 		c.env.With(fixtures.None).It(requirement.MigrationDefinitionKept,
 			"migrates objects and compares the generation of the definition", func(ctx SpecContext, crd *suites.Resource) {
 				c.population(ctx, crd, 2)
 				crd.Change(ctx, fixtures.StoredAt(newer))
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
-				Expect(texts(verdict.Of(requirement.MigrationDefinitionKept))).To(BeEmpty())
+				report, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
+				Expect(visible.Strings(report.Of(requirement.MigrationDefinitionKept))).To(BeEmpty())
 			})
 
 		c.env.With(fixtures.None).It(requirement.MigrationStoredVersionsExact,
 			"migrates objects and reads the status of the definition", func(ctx SpecContext, crd *suites.Resource) {
 				c.population(ctx, crd, 2)
 				crd.Change(ctx, fixtures.StoredAt(newer))
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
-				Expect(texts(verdict.Of(requirement.MigrationStoredVersionsExact))).To(BeEmpty())
+				report, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
+				Expect(visible.Strings(report.Of(requirement.MigrationStoredVersionsExact))).To(BeEmpty())
 			})
 
 		c.env.With(fixtures.None).It(requirement.MigrationStoredVersionsLast,
@@ -58,8 +59,8 @@ func (c chapter) removal() {
 				c.env.Storage()
 				c.population(ctx, crd, pageSize+2)
 				crd.Change(ctx, fixtures.StoredAt(newer))
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
-				Expect(texts(verdict.Of(requirement.MigrationStoredVersionsLast))).To(BeEmpty())
+				report, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
+				Expect(visible.Strings(report.Of(requirement.MigrationStoredVersionsLast))).To(BeEmpty())
 			})
 
 		c.env.With(fixtures.None).It(requirement.MigrationRemovalObjects,
@@ -67,8 +68,8 @@ func (c chapter) removal() {
 				c.population(ctx, crd, 3)
 				crd.Change(ctx, fixtures.StoredAt(newer), fixtures.Served(older, false))
 				deletable(crd, fixtures.None)
-				verdict, _ := c.prove(ctx, crd, proof.Options{Drop: true}, proof.Job{}, nil)
-				Expect(texts(verdict.Of(requirement.MigrationRemovalObjects))).To(BeEmpty())
+				report, _ := c.prove(ctx, crd, proof.Options{Drop: true}, proof.Job{}, nil)
+				Expect(visible.Strings(report.Of(requirement.MigrationRemovalObjects))).To(BeEmpty())
 			})
 
 		c.env.With(fixtures.Webhook).It(requirement.MigrationRemovalApplied,
@@ -76,8 +77,8 @@ func (c chapter) removal() {
 				c.population(ctx, crd, 3)
 				crd.Change(ctx, fixtures.StoredAt(newer))
 				deletable(crd, fixtures.Webhook)
-				verdict, _ := c.prove(ctx, crd, proof.Options{Drop: true, Retired: older}, proof.Job{Drop: older}, nil)
-				Expect(texts(verdict.Of(requirement.MigrationRemovalApplied))).To(BeEmpty())
+				report, _ := c.prove(ctx, crd, proof.Options{Drop: true, Retired: older}, proof.Job{Drop: older}, nil)
+				Expect(visible.Strings(report.Of(requirement.MigrationRemovalApplied))).To(BeEmpty())
 			})
 	})
 }

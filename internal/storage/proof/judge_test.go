@@ -314,7 +314,7 @@ func TestJudge(t *testing.T) {
 }
 
 func TestVerdictListsTheFirstFindings(t *testing.T) {
-	var v Verdict
+	var v Report
 	var many []Finding
 	for n := range 3 * maxFindings {
 		many = append(many, Finding{Requirement: "migration.objects.stored", Name: strconv.Itoa(n)})

@@ -114,11 +114,11 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%sexpected %s, got %s (%s)", name, f.Expected, f.Actual, f.Requirement)
 }
 
-// maxFindings is how many findings of a requirement a Verdict lists.
+// maxFindings is how many findings of a requirement a Report lists.
 const maxFindings = 100
 
-// Verdict is what came of a proof.
-type Verdict struct { //nolint:recvcheck // a value, to which the proof alone adds
+// Report is what came of a proof.
+type Report struct { //nolint:recvcheck // a value, to which the proof alone adds
 	Definition string `json:"definition"`
 	Storage    string `json:"storage"` // the storage version
 	Objects    int    `json:"objects"` // that were there before
@@ -149,10 +149,10 @@ type Verdict struct { //nolint:recvcheck // a value, to which the proof alone ad
 }
 
 // Proved reports whether nothing is wrong. What could not be proved is in Weaker.
-func (v Verdict) Proved() bool { return len(v.Findings) == 0 }
+func (v Report) Proved() bool { return len(v.Findings) == 0 }
 
 // Of returns the findings of a requirement.
-func (v Verdict) Of(id requirement.ID) []Finding {
+func (v Report) Of(id requirement.ID) []Finding {
 	var found []Finding
 	for _, f := range v.Findings {
 		if f.Requirement == id {
@@ -163,7 +163,7 @@ func (v Verdict) Of(id requirement.ID) []Finding {
 }
 
 // Rate is how many writes a second were acknowledged.
-func (v Verdict) Rate() float64 {
+func (v Report) Rate() float64 {
 	if v.Wrote == 0 {
 		return 0
 	}
@@ -189,7 +189,7 @@ type Proof struct {
 	before   *inventory
 	watched  *watcher
 	writers  *writers
-	verdict  Verdict
+	report   Report
 }
 
 // Begin looks at all objects of a definition, named as in crontabs.example.com, and starts the writers. It is called when the definition
@@ -210,7 +210,7 @@ func Begin(ctx context.Context, config *rest.Config, definition string, options 
 		return nil, err
 	}
 	p.crd, p.storage, p.served = crd, kube.StorageVersion(crd), kube.ReadableVersions(crd)
-	p.verdict.Definition, p.verdict.Storage = definition, p.storage
+	p.report.Definition, p.report.Storage = definition, p.storage
 	if len(p.served) == 0 {
 		return nil, fmt.Errorf("%s serves no version, so its objects cannot be read", definition)
 	}
@@ -223,7 +223,7 @@ func Begin(ctx context.Context, config *rest.Config, definition string, options 
 	if p.before, err = p.inventory(ctx); err != nil {
 		return nil, fmt.Errorf("reading the objects of %s before the migration: %w", definition, err)
 	}
-	p.verdict.Objects = p.before.len()
+	p.report.Objects = p.before.len()
 	p.watched, p.writers = p.watch(ctx), p.write(ctx)
 	return p, nil
 }
@@ -242,8 +242,8 @@ func (p *Proof) connect(config *rest.Config) error {
 }
 
 // End stops the writers, looks at all objects again and says what came of it. It removes what the writers wrote. The error says why
-// that or the look could not be completed; the verdict is as far as it came.
-func (p *Proof) End(ctx context.Context) (verdict Verdict, err error) {
+// that or the look could not be completed; the report is as far as it came.
+func (p *Proof) End(ctx context.Context) (report Report, err error) {
 	p.writers.stop()
 	p.watched.stop()
 	// What was written is removed even if the rest is interrupted.
@@ -254,7 +254,7 @@ func (p *Proof) End(ctx context.Context) (verdict Verdict, err error) {
 	}()
 	crd, err := p.definitions.Client.Get(ctx, p.crd.Name, metav1.GetOptions{})
 	if err != nil {
-		return p.verdict, fmt.Errorf("reading %s after the migration: %w", p.crd.Name, err)
+		return p.report, fmt.Errorf("reading %s after the migration: %w", p.crd.Name, err)
 	}
 	after := &evidence{
 		storage: p.storage, before: p.before, crd: crd, retired: p.options.Retired, trims: !p.options.Untrimmed,
@@ -264,14 +264,14 @@ func (p *Proof) End(ctx context.Context) (verdict Verdict, err error) {
 	after.definitions = p.watched.changes
 	p.writers.readAll(ctx)
 	if err = p.account(after); err != nil {
-		return p.verdict, err
+		return p.report, err
 	}
 	// Managed fields of the writers are gone with what they wrote.
 	if err = p.writers.clean(ctx); err != nil {
-		return p.verdict, err
+		return p.report, err
 	}
 	if err = p.look(ctx, after); err != nil {
-		return p.verdict, err
+		return p.report, err
 	}
 	p.explain(ctx, after)
 	p.follow(ctx, after)
@@ -280,13 +280,13 @@ func (p *Proof) End(ctx context.Context) (verdict Verdict, err error) {
 		more, dropErr := p.drop(ctx, after)
 		findings, err = append(findings, more...), dropErr
 	}
-	p.verdict.Weaker = append(p.verdict.Weaker, after.weaker...)
-	p.verdict.ChangedBy, p.verdict.Undecided, p.verdict.Gone = after.excused, after.undecided.count, after.gone.count
+	p.report.Weaker = append(p.report.Weaker, after.weaker...)
+	p.report.ChangedBy, p.report.Undecided, p.report.Gone = after.excused, after.undecided.count, after.gone.count
 	for _, n := range after.excused {
-		p.verdict.Changed += n
+		p.report.Changed += n
 	}
-	p.verdict.add(findings)
-	return p.verdict, err
+	p.report.add(findings)
+	return p.report, err
 }
 
 // Rewrote says that the migrator wrote an object, which had a resource version and got another one by that. It may be called by
@@ -309,14 +309,14 @@ func (p *Proof) account(after *evidence) error {
 	for _, o := range operations {
 		switch {
 		case o.Outcome == history.Unknown:
-			p.verdict.Unknown++
+			p.report.Unknown++
 		case o.Outcome != history.Acknowledged:
-			p.verdict.Refused++
+			p.report.Refused++
 		case o.Kind != history.Read:
-			p.verdict.Writes++
+			p.report.Writes++
 		}
 	}
-	p.verdict.Wrote = p.writers.wrote
+	p.report.Wrote = p.writers.wrote
 	if p.options.History != nil {
 		if err := history.Encode(p.options.History, operations); err != nil {
 			return err
@@ -329,7 +329,7 @@ func (p *Proof) account(after *evidence) error {
 }
 
 // add adds findings, in the order of the catalogue.
-func (v *Verdict) add(findings []Finding) {
+func (v *Report) add(findings []Finding) {
 	order := map[requirement.ID]int{}
 	for i, r := range requirement.All() {
 		order[r.ID] = i

@@ -79,11 +79,11 @@ func (p *Proof) write(ctx context.Context) *writers {
 		return w
 	}
 	if len(p.before.examples) == 0 {
-		p.verdict.Weaker = append(p.verdict.Weaker, "there is no object that the writers could take as an example, so they wrote nothing")
+		p.report.Weaker = append(p.report.Weaker, "there is no object that the writers could take as an example, so they wrote nothing")
 		return w
 	}
 	if w.status.name == "" {
-		p.verdict.Weaker = append(p.verdict.Weaker, "no status was written: the served versions have no field in common below status, or no status subresource")
+		p.report.Weaker = append(p.report.Weaker, "no status was written: the served versions have no field in common below status, or no status subresource")
 	}
 	n := clientsPerVersion * len(p.served)
 	interval := time.Duration(float64(time.Second) * float64(n) / rate)
