@@ -502,6 +502,19 @@ func confusions(forth func(func(map[string]any)) func(_, to string, object map[s
 				}
 			}
 		}),
+		"an underscore in the keys of files is a hyphen": keysOf("files", func(files map[string]any) {
+			for _, key := range slices.Sorted(maps.Keys(files)) {
+				if hyphened := strings.ReplaceAll(key, "_", "-"); hyphened != key {
+					files[hyphened] = files[key]
+					delete(files, key)
+				}
+			}
+		}),
+		"files lose the empty key": keysOf("files", func(files map[string]any) { delete(files, "") }),
+		"a selector of everything is dropped": forth(inSpec(func(key string, value any) (any, bool) {
+			fields, is := value.(map[string]any)
+			return value, !is || len(fields) > 0 || key != "selector" && key != "podSelector"
+		})),
 		"requests lose keys with a domain": keysOf("requests", func(requests map[string]any) {
 			maps.DeleteFunc(requests, func(key string, _ any) bool { return strings.Contains(key, "/") })
 		}),
