@@ -30,8 +30,8 @@ type definition struct {
 	prefix    string           // of its paths in places: not empty for an item of a list
 	patches   []*document      // what changes the definition
 	services  func() []service // beside the definition
-	built     *Kustomization   // what put it together, nil if nothing did
 	inChart   bool             // as its file
+	built     *Kustomization   // what put it together, nil if nothing did
 	unbuilt   *Kustomization   // what was to put it together and cannot be built
 	strict    []error          // fields that do not exist
 	duplicate []duplicate

@@ -216,7 +216,8 @@ func (d *definitions) wayCommands(way, installed Way) []string {
 
 // leftovers says how the specification of the new definition differs from the one that the same manifest makes where nothing was before.
 func (s *side) leftovers(fresh, upgraded map[string]any) []string {
-	const most = 60               // bytes of a value
+	const most = 60 // bytes of a value
+
 	var everything *corpus.Schema // which compares values as they are
 	want, got := map[string]any{"spec": fresh}, map[string]any{"spec": upgraded}
 	texts := visible.Strings(everything.Losses(want, got))

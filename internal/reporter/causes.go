@@ -43,8 +43,8 @@ type Cause struct {
 }
 
 // Causes returns the causes of all problems: what looks like a bug first, then losses of fields that the other version does not have,
-// then what is Tolerated, what could not be judged, and what happens to made-up content last; of each those first that break most requirements of most
-// definitions. One cause is one: a field, all that happens to it, and what is below it if the same happens there.
+// then what is Tolerated, what could not be judged, and what happens to made-up content last; of each those first that break most requirements
+// of most definitions. One cause is one: a field, all that happens to it, and what is below it if the same happens there.
 func Causes(r *reports.Report) []Cause {
 	var causes []*Cause
 	known := map[string]*Cause{}

@@ -127,6 +127,9 @@ func (c *chart) draw(b *strings.Builder, top, height float64) {
 	x := func(value float64) float64 { return left + c.x.share(value)*(end-left) }
 	y := func(value float64) float64 { return bottom - c.y.share(value)*(bottom-top) }
 	text := func(x, y float64, attributes, what string) {
+		if what == "" {
+			return
+		}
 		fmt.Fprintf(b, `<text x="%.1f" y="%.1f"%s>%s</text>`+"\n", x, y, attributes, template.HTMLEscapeString(what))
 	}
 	for _, t := range c.x.ticks(c.x.min, c.x.max) {

@@ -81,8 +81,7 @@ func listed(words []string) string {
 
 // many is a number of things, which may be large.
 func many(n uint64, thing string) string {
-	_, things, _ := strings.Cut(visible.Count(n, thing, ""), " ")
-	return wholeNumber(n) + " " + things
+	return wholeNumber(n) + " " + visible.Word(n, thing, "")
 }
 
 // sixDigits writes a number with six significant digits, or all before the point if those are more, and with no exponent.

@@ -189,12 +189,14 @@ func shares(r *reports.Report) []share {
 	}
 	var all []share
 	for _, v := range Verdicts(&reports.Report{Counts: counts}) {
-		if n := counts[v]; n > 0 {
-			all = append(all, share{v, n, fmt.Sprintf("%d %s", n, v)})
+		if counts[v] == 0 {
+			continue
 		}
-		if n := len(all); v == requirement.Failed {
-			all[n-1].Text += strictly
+		text := fmt.Sprintf("%d %s", counts[v], v)
+		if v == requirement.Failed {
+			text += strictly
 		}
+		all = append(all, share{v, counts[v], text})
 	}
 	return all
 }

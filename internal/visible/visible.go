@@ -49,7 +49,12 @@ func Cut(s string, characters int) string {
 // Count returns a number with the word for what it counts, such as "1 object" or "2 objects". The plural may be empty where English forms it
 // by a rule.
 func Count[N int | int64 | uint64](n N, singular, plural string) string {
-	return fmt.Sprintf("%d %s", n, english.PluralWord(int(min(n, 2)), singular, plural))
+	return fmt.Sprintf("%d %s", n, Word(n, singular, plural))
+}
+
+// Word returns the word of Count alone.
+func Word[N int | int64 | uint64](n N, singular, plural string) string {
+	return english.PluralWord(int(min(n, 2)), singular, plural)
 }
 
 // More is what a list ends with that is cut off.
