@@ -9,19 +9,33 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/crdconform/crdconform/internal/disruption"
+	"github.com/crdconform/crdconform/internal/options"
 )
 
-// completeContexts offers the contexts of the kubeconfig wherever a flag names one.
-func completeContexts(cmd *cobra.Command) {
-	for _, flag := range []string{"context", "contexts", "from-context"} {
+// completeFlags offers the values of flags that several commands have: contexts of the kubeconfig, and keys of crdconform.yaml.
+func completeFlags(cmd *cobra.Command) {
+	for flag, values := range map[string]cobra.CompletionFunc{
+		"context": completeContext, "contexts": completeContext, "from-context": completeContext, "set": completeKey,
+	} {
 		if cmd.Flags().Lookup(flag) != nil {
 			// It fails for flags that do not exist, or are completed already.
-			_ = cmd.RegisterFlagCompletionFunc(flag, completeContext)
+			_ = cmd.RegisterFlagCompletionFunc(flag, values)
 		}
 	}
 	for _, below := range cmd.Commands() {
-		completeContexts(below)
+		completeFlags(below)
 	}
+}
+
+// completeKey offers the keys that the command has no flag for.
+func completeKey(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var keys []cobra.Completion
+	for _, o := range options.All() {
+		if o.Flag == "" && slices.Contains(o.Commands, strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")) {
+			keys = append(keys, cobra.CompletionWithDesc(o.Key+"=", o.Help))
+		}
+	}
+	return keys, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 func completeContext(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {

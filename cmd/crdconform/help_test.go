@@ -92,6 +92,18 @@ func TestFaultsAreListed(t *testing.T) {
 	}
 }
 
+// TestKeysAreCompleted completes --set wherever a command has it by the keys of that command, with an equals sign to go on after.
+func TestKeysAreCompleted(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]string{"check": "generate.coverage=", "load": "load.judgeContent=", "storage status": "connection.server=", "rehearse": "rehearse.install="} {
+		var out, errs strings.Builder
+		execute(t.Context(), append(append([]string{"__completeNoDesc"}, strings.Fields(command)...), "--set", ""), streams{out: &out, err: &errs})
+		if lines := strings.Split(out.String(), "\n"); !slices.Contains(lines, want) || !slices.Contains(lines, ":6") {
+			t.Errorf("%s: --set is completed by %s, want %s", command, out.String(), want)
+		}
+	}
+}
+
 func TestIsPlugin(t *testing.T) {
 	for program, want := range map[string]bool{
 		"/home/me/.krew/bin/kubectl-crdconform": true, "kubectl-crdconform.exe": true,

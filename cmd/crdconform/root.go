@@ -269,7 +269,7 @@ object and under load?
 	}
 	limitHelp(root, s)
 	suggestForKubectl(root)
-	completeContexts(root)
+	completeFlags(root)
 	return root
 }
 

@@ -50,36 +50,52 @@ func checking(r requirement.Requirement) string {
 // Unknown says that a requirement is unknown, and what may have been meant.
 func Unknown(id string) string {
 	const text = "unknown requirement"
-	didYouMean := func(ids []string) string {
-		return text + "; did you mean " + strings.Join(ids[:min(len(ids), 5)], ", ") + "?"
+	// In a chapter that is known, others of it are meant.
+	chapter, rest, _ := strings.Cut(id, ".")
+	if !slices.ContainsFunc(requirement.All(), func(r requirement.Requirement) bool { return r.ID.Area() == chapter }) {
+		chapter, rest = "", id
 	}
-	parts := strings.Split(id, ".")
-	last := strings.Trim(parts[len(parts)-1], "*")
+	last := strings.Trim(rest[strings.LastIndex(rest, ".")+1:], "*")
 	words := func(id string) string { return "-" + strings.ReplaceAll(id, ".", "-") + "-" }
-	var begin, contain, all, ends, chapters []string
+	var begin, contain, names, ends []string // without the chapter
 	for _, r := range requirement.All() {
-		all, ends = append(all, string(r.ID)), append(ends, string(r.ID[strings.LastIndex(string(r.ID), ".")+1:]))
-		chapters = append(chapters, r.ID.Area())
-		switch {
-		case strings.HasPrefix(string(r.ID), id+"."):
+		if strings.HasPrefix(string(r.ID), id+".") {
 			return fmt.Sprintf("several requirements begin with it; \"crdconform list %s\" shows them", id)
-		case id != "" && strings.HasPrefix(string(r.ID), id):
-			begin = append(begin, string(r.ID))
-		case len(last) >= 3 && strings.Contains(words(string(r.ID)), words(last)):
-			contain = append(contain, string(r.ID))
+		}
+		name, ok := string(r.ID), true
+		if chapter != "" {
+			name, ok = strings.CutPrefix(name, chapter+".")
+		}
+		if !ok {
+			continue
+		}
+		names, ends = append(names, name), append(ends, name[strings.LastIndex(name, ".")+1:])
+		for i, c := range name {
+			if c == '.' {
+				names = append(names, name[:i])
+			}
+		}
+		switch {
+		case rest != "" && strings.HasPrefix(name, rest):
+			begin = append(begin, name)
+		case len(last) >= 3 && strings.Contains(words(name), words(last)):
+			contain = append(contain, name)
 		}
 	}
-	if near := options.Nearest(id, all); near != "" && len(begin) == 0 {
-		return didYouMean(slices.Concat([]string{near}, slices.DeleteFunc(contain, func(id string) bool { return id == near })))
+	didYouMean := func(names []string) string {
+		for i := range names {
+			names[i] = strings.TrimPrefix(chapter+"."+names[i], ".")
+		}
+		return text + "; did you mean " + strings.Join(names[:min(len(names), 5)], ", ") + "?"
+	}
+	if near := options.Nearest(rest, names); len(rest) >= 4 && near != "" && len(begin) == 0 {
+		return didYouMean(slices.Concat([]string{near}, slices.DeleteFunc(contain, func(name string) bool { return name == near })))
 	}
 	if similar := slices.Concat(begin, contain); len(similar) > 0 {
 		return didYouMean(similar)
 	}
-	if near := options.Nearest(id, chapters); len(id) >= 4 && near != "" {
-		return didYouMean([]string{near})
-	}
 	if near := options.Nearest(last, ends); len(last) >= 4 && near != "" {
-		return didYouMean(slices.DeleteFunc(all, func(id string) bool { return !strings.HasSuffix(id, "."+near) }))
+		return didYouMean(slices.DeleteFunc(names, func(name string) bool { return name != near && !strings.HasSuffix(name, "."+near) }))
 	}
-	return text + "; \"crdconform list\" shows all"
+	return text + "; \"" + strings.TrimSpace("crdconform list "+chapter) + "\" shows all"
 }
