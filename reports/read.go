@@ -37,6 +37,9 @@ func Read(data []byte) (*Report, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New("it is empty; give the report.json of a run")
 	}
+	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		return nil, errors.New("not a report of crdconform; give the report.json of a run")
+	}
 	if err := unmarshal(data, &of); err != nil {
 		return nil, err
 	}
@@ -74,8 +77,6 @@ func unmarshal(data []byte, v any) error {
 		return fmt.Errorf("it is truncated in line %d; the run was killed, or the file was not copied completely", line(syntax.Offset))
 	case errors.As(err, &syntax):
 		return fmt.Errorf("line %d is not JSON: %w", line(syntax.Offset), syntax)
-	case errors.As(err, &typed) && typed.Field == "":
-		return errors.New("not a report of crdconform; give the report.json of a run")
 	case errors.As(err, &typed):
 		return fmt.Errorf("line %d: %s: want a %[4]s, got a %[3]s", line(typed.Offset), visible.Text(typed.Field), typed.Value, sort(typed.Type))
 	}

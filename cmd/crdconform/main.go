@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -66,7 +67,7 @@ func main() {
 		out:      os.Stdout,
 		err:      os.Stderr,
 		terminal: terminal,
-		width:    width,
+		width:    cmp.Or(width, 80), // a terminal may not know
 		color:    terminal && os.Getenv("NO_COLOR") == "",
 		variable: os.LookupEnv,
 		plugin:   isPlugin(os.Args[0]),

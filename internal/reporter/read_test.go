@@ -99,7 +99,7 @@ func TestReadRefuses(t *testing.T) {
 		"no request that conforms": {becomes(`"outcome": "Conformant", "load": {"stages": [{"requests": 0}]}`), "its outcome is Conformant, but its results contradict that"},
 		"nothing that fails":       {becomes(`"outcome": "NonConformant"`), "its outcome is NonConformant, but its results contradict that"},
 		"nothing":                  {" \n", "it is empty; give the report.json of a run"},
-		"text":                     {"hello", "line 1 is not JSON: invalid character 'h' looking for beginning of value"},
+		"text":                     {"hello", "not a report of crdconform; give the report.json of a run"},
 		"a list":                   {"[]", "not a report of crdconform; give the report.json of a run"},
 		"something else":           {`{"apiVersion":"v1","kind":"Report"}`, "not a report of crdconform; give the report.json of a run"},
 		"latency.json":             {string(written(t, sample(t).Load, JSON)), "not a report of crdconform; give the report.json of a run"},
