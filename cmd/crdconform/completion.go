@@ -31,7 +31,7 @@ func completeFlags(cmd *cobra.Command) {
 func completeKey(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var keys []cobra.Completion
 	for _, o := range options.All() {
-		if o.Flag == "" && slices.Contains(o.Commands, strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")) {
+		if o.Flag == "" && slices.Contains(o.Commands, commandOf(cmd)) {
 			keys = append(keys, cobra.CompletionWithDesc(o.Key+"=", o.Help))
 		}
 	}

@@ -65,26 +65,25 @@ var nameOf = regexp.MustCompile(`^ +(?:\S.*?  +)?`)
 // reflowed breaks the paragraphs of a text anew, into lines of so many columns. Lines of a list stay in their column.
 func reflowed(text string, columns int) string {
 	var lines []string
-	goesOn := false
-	for line := range strings.SplitSeq(text, "\n") {
-		prose := line != "" && !strings.HasPrefix(line, " ")
-		if prose && goesOn {
-			last := len(lines) - 1
-			line, lines = lines[last]+" "+line, lines[:last]
-		}
-		goesOn = prose
-		if prose {
-			lines = append(lines, visible.Wrapped(line, columns)...)
-			continue
-		}
-		name := nameOf.FindString(line)
-		for i, part := range visible.Wrapped(line[len(name):], max(columns-len(name), 1)) {
-			if i > 0 {
-				name = strings.Repeat(" ", len(name))
-			}
-			lines = append(lines, name+part)
+	before, margin := "", 0 // the line that the next may go on with, and the column in which its text begins
+	write := func() {
+		name := before[:margin]
+		for _, part := range visible.Wrapped(before[margin:], max(columns-margin, 1)) {
+			lines, name = append(lines, name+part), strings.Repeat(" ", margin)
 		}
 	}
+	for i, line := range strings.Split(text, "\n") {
+		name := nameOf.FindString(line)
+		if blank := strings.TrimSpace(name) == ""; i > 0 && line != "" && before != "" && blank && len(name) == margin {
+			before += " " + line[margin:]
+			continue
+		}
+		if i > 0 {
+			write()
+		}
+		before, margin = line, len(name)
+	}
+	write()
 	return strings.Join(lines, "\n")
 }
 

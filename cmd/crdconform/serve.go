@@ -61,7 +61,7 @@ With --fault, it breaks a promise, to show the consequences. The faults:
 func faultTable() string {
 	var b strings.Builder
 	for _, f := range webhook.Faults() {
-		fmt.Fprintf(&b, "  %-26s %s\n", f.Name, f.Summary)
+		fmt.Fprintf(&b, "  %-29s  %s\n", f.Name, f.Summary)
 	}
 	return b.String()
 }
