@@ -306,6 +306,12 @@ func (e *Env) Seed() int64 { return e.seed }
 // Checks reports whether the run has a spec of a requirement.
 func (e *Env) Checks(id requirement.ID) bool { return slices.Contains(e.installer.order, id) }
 
+// Last reports whether the running spec is the last of its area.
+func (e *Env) Last() bool {
+	rest := e.installer.order[slices.Index(e.installer.order, e.running)+1:]
+	return !slices.ContainsFunc(rest, func(id requirement.ID) bool { return id.Area() == e.running.Area() })
+}
+
 // Version is the Kubernetes version of the cluster, such as v1.37.2; empty without a cluster.
 func (e *Env) Version() string { return e.version }
 

@@ -175,3 +175,14 @@ func assemble(env *suites.Env, tick time.Duration) *chapter {
 	}
 	return ch
 }
+
+// forget drops the objects that were made, and what came of them: of a large definition, more than all that other chapters use. What is asked
+// for again is made again.
+func (ch *chapter) forget() {
+	clear(ch.stock.pools)
+	clear(ch.stock.everything)
+	clear(ch.stock.special)
+	clear(ch.journeys.trips)
+	clear(ch.dependence.lonely)
+	clear(ch.talk.written)
+}

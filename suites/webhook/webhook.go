@@ -18,13 +18,19 @@ func area(tick time.Duration) suites.Area {
 	return suites.Area{Name: "webhook", Register: func(env *suites.Env) { register(env, tick) }}
 }
 
-func register(env *suites.Env, tick time.Duration) {
+func register(env *suites.Env, tick time.Duration) *chapter {
 	ch := assemble(env, tick)
 	BeforeEach(ch.budget.inBudget)
+	AfterEach(func() {
+		if env.Last() {
+			ch.forget()
+		}
+	})
 	transport(env, ch)
 	request(env, ch)
 	response(env, ch)
 	batch(env, ch)
 	conversion(env, ch)
 	failure(env, ch)
+	return ch
 }
