@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/bits"
 	"reflect"
 	"slices"
 	"strings"
@@ -145,22 +146,25 @@ func (p patching) change(ctx context.Context, r *round, o *object, version strin
 	for key, value := range annotations {
 		edits = append(edits, edit{[]string{"metadata", "annotations", key}, value})
 	}
-	return p.sendEdits(ctx, r, o, version, edits)
-}
-
-func (p patching) sendEdits(ctx context.Context, r *round, o *object, version string, edits []edit) error {
-	body, err := json.Marshal(p.body(o, edits))
-	r.require(err, "writing a patch")
-	_, err = p.send(ctx, r.crd.At(version), o.name, string(body))
-	r.journal.add(o.name, "kubectl patch %s --type=%s -p %s", r.address(version, o.name), p.form, shell.Quote(string(body)))
+	_, err := p.sendEdits(ctx, r, o, version, edits)
 	return err
 }
 
+// sendEdits sends edits, and returns what has become of the object.
+func (p patching) sendEdits(ctx context.Context, r *round, o *object, version string, edits []edit) (*unstructured.Unstructured, error) {
+	body, err := json.Marshal(p.body(o, edits))
+	r.require(err, "writing a patch")
+	got, err := p.send(ctx, r.crd.At(version), o.name, string(body))
+	r.journal.add(o.name, "kubectl patch %s --type=%s -o yaml -p %s", r.address(version, o.name), p.form, shell.Quote(string(body)))
+	return got, err
+}
+
 // patch changes objects by patches: an annotation and all fields at their own version, and then, at each version, fields that there
-// are at that one, first every other field and then the rest.
+// are at that one.
 func (r *round) patch(ctx context.Context, by patching) {
 	GinkgoHelper()
 	r.change(ctx, by.change, func(context.Context, *object) {}) // what it does beyond that takes fresh objects
+	writes := map[gift][]string{}
 	for _, version := range r.served() {
 		all := r.create(ctx, version, mostWritten)
 		patchedAt := map[string]map[string]int{} // by version and field, how many objects
@@ -172,7 +176,12 @@ func (r *round) patch(ctx context.Context, by patching) {
 				if patchedAt[at] == nil {
 					patchedAt[at] = map[string]int{}
 				}
-				for field := range r.patchAt(ctx, by, o, at, i+nth, patchedAt[at]) {
+				p := patched{
+					by: by, o: o, version: at, left: mostPatches, later: len(all) - 1 - i, turn: i + nth, writes: writes, given: map[gift]bool{},
+					done: map[string]bool{}, before: patchedAt[at],
+				}
+				r.patchAll(ctx, &p)
+				for field := range p.done {
 					patchedAt[at][field]++
 				}
 			}
@@ -180,43 +189,46 @@ func (r *round) patch(ctx context.Context, by patching) {
 	}
 }
 
-// patchAt gives an object fields of others at a version: each field that any of them has, of the first that has it otherwise, if it was not
-// patched on enough objects before. With which of them it begins depends on the turn, so that what was patched at one version is patched again
-// at the next. It returns the fields.
-func (r *round) patchAt(ctx context.Context, by patching, o *object, version string, turn int, before map[string]int) map[string]bool {
+// patchAll gives an object fields of others, as long as there are any for which the objects after it are too few.
+func (r *round) patchAll(ctx context.Context, p *patched) {
 	GinkgoHelper()
-	p := patched{by: by, o: o, version: version, left: mostPatches, done: map[string]bool{}, before: before}
 	var readable bool
-	if p.now, readable = r.readEverywhere(ctx, o); !readable {
-		return nil
+	if p.now, readable = r.readEverywhere(ctx, p.o, nil); !readable {
+		return
 	}
-	donors := r.donors(ctx, version)
-	for i := range donors {
-		donor := donors[(turn+1+i)%len(donors)]
-		// Switches are written by themselves, both ways: what is only lost when one is changed must not be put down to what is written beside it.
+	var donors []map[string]any
+	for _, donor := range r.donors(ctx, p.version) {
+		donors = append(donors, r.fields(p.version, donor.Object))
+	}
+	for first := true; p.left > 0; first = false {
+		before := r.fields(p.version, p.now[p.version].Object)
+		edits, due := p.choose(r.definition.Schema(p.version), before, donors)
+		if len(edits) == 0 || !first && !due {
+			return
+		}
+		// Switches are written by themselves, both ways: what is only lost when one is changed must not be put down to what is written beside it. The
+		// others are written in two parts, by a digit of their number that is another one each turn: so two fields are not always written together.
 		var parts [4][]edit
-		n := 0
-		before := r.own(version, p.now[version].Object)
-		for _, e := range edits(before, r.own(version, donor.Object)) {
+		n, digit := 0, p.turn%max(1, bits.Len(uint(len(edits)-1)))
+		for _, e := range edits {
 			on, isSwitch := e.value.(bool)
 			_, isSet, _ := unstructured.NestedFieldNoCopy(before, e.path...)
 			switch {
-			case p.wrote(r.definition.Schema(version), e):
 			case isSwitch:
 				if !isSet { // or it is written the other way already
 					parts[0] = append(parts[0], edit{e.path, !on})
 				}
 				parts[1] = append(parts[1], e)
 			default:
-				parts[2+n%2] = append(parts[2+n%2], e)
+				part := 2 + n>>digit%2
+				parts[part] = append(parts[part], e)
 				n++
 			}
 		}
 		for _, part := range parts {
-			r.patchWith(ctx, &p, part)
+			r.patchWith(ctx, p, part)
 		}
 	}
-	return p.done
 }
 
 // patched is an object that is patched several times at a version.
@@ -225,9 +237,58 @@ type patched struct {
 	o       *object
 	version string                                // at which it is patched
 	left    int                                   // how many more patches it may get
+	later   int                                   // how many other objects of its version come after it
+	turn    int                                   // with which donor it begins, so that what was patched at one version is patched again at the next
 	now     map[string]*unstructured.Unstructured // what it is at each version
+	writes  map[gift][]string                     // what edits write, for all objects
+	given   map[gift]bool                         // the edits that it got
 	done    map[string]bool                       // the fields that were changed
 	before  map[string]int                        // on how many objects of its version each field was changed
+}
+
+// gift is an edit that gives an object a field of a donor at a version.
+type gift struct {
+	version string
+	donor   int
+	path    string
+}
+
+// choose returns an edit for each field: of those that write anything that was not changed before, or on enough other objects, the one that writes
+// most of it. A patch takes as long for one field as for many. It also reports whether the objects to come are too few for any of it. A union
+// takes one edit for each member.
+func (p *patched) choose(schema *corpus.Schema, before map[string]any, donors []map[string]any) (chosen []edit, due bool) {
+	best, most, of := map[string]edit{}, map[string]int{}, map[string]gift{}
+	for i := range donors {
+		donor := (p.turn + 1 + i) % len(donors)
+		for _, e := range edits(before, donors[donor]) {
+			path := strings.Join(e.path, "\x00")
+			g := gift{p.version, donor, path}
+			if p.given[g] {
+				continue
+			}
+			if p.writes[g] == nil {
+				p.writes[g] = e.fields(schema)
+			}
+			news := 0
+			for _, field := range p.writes[g] {
+				if !p.done[field] && p.before[field] < enoughPatched {
+					news++
+					due = due || p.before[field]+p.later < enoughPatched
+				}
+			}
+			if news > most[path] {
+				best[path], most[path], of[path] = e, news, g
+			}
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(best)) {
+		if whole, _, inner := strings.Cut(path, "\x00"); inner && most[whole] > 0 {
+			continue
+		}
+		p.given[of[path]] = true
+		chosen = append(chosen, best[path])
+	}
+	return chosen, due
 }
 
 // fields are what an edit writes: the field, and those in its value whose loss would be seen.
@@ -243,11 +304,6 @@ func (e edit) fields(schema *corpus.Schema) []string {
 	return fields
 }
 
-// wrote reports whether all that an edit writes was changed before, or on enough other objects. A union takes one edit for each member.
-func (p *patched) wrote(schema *corpus.Schema, e edit) bool {
-	return !slices.ContainsFunc(e.fields(schema), func(field string) bool { return !p.done[field] && p.before[field] < enoughPatched })
-}
-
 // edits returns what gives an object the fields of another, each field of spec and the like by itself.
 func edits(before, after map[string]any) []edit {
 	var edits []edit
@@ -260,7 +316,7 @@ func edits(before, after map[string]any) []edit {
 			edits = append(edits, edit{[]string{key}, after[key]})
 		default:
 			for _, field := range slices.Sorted(maps.Keys(is)) {
-				if is[field] != nil && fmt.Sprint(was[field]) != fmt.Sprint(is[field]) {
+				if is[field] != nil && !reflect.DeepEqual(was[field], is[field]) {
 					edits = append(edits, edit{[]string{key, field}, is[field]})
 				}
 			}
@@ -278,8 +334,7 @@ func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 	}
 	p.left--
 	by, o, version, before := p.by, p.o, p.version, maps.Clone(p.now)
-	plain := (&unstructured.Unstructured{Object: r.own(version, before[version].Object)}).DeepCopy().Object
-	edited := (&unstructured.Unstructured{Object: plain}).DeepCopy().Object
+	plain, edited := r.fields(version, before[version].Object), r.own(version, before[version].Object)
 	for _, e := range edits {
 		was, _, _ := unstructured.NestedFieldNoCopy(edited, e.path...)
 		r.require(unstructured.SetNestedField(edited, by.value(was, e.value), e.path...), "editing what was read at %s", version)
@@ -288,9 +343,10 @@ func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 		return // nothing would change
 	}
 	effects, known := r.effects(ctx, version, plain, edited, before)
+	var answer *unstructured.Unstructured
 	var err error
 	if known {
-		err = by.sendEdits(ctx, r, o, version, edits)
+		answer, err = by.sendEdits(ctx, r, o, version, edits)
 	}
 	switch {
 	case !known || refused(err):
@@ -322,7 +378,7 @@ func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 	if version != o.version || len(r.served()) == 1 {
 		r.env.Tried(1)
 	}
-	views, _ := r.readEverywhere(ctx, o)
+	views, _ := r.readEverywhere(ctx, o, map[string]*unstructured.Unstructured{version: answer})
 	for _, at := range r.served() {
 		effect := effects[at]
 		got := views[at]
@@ -331,7 +387,7 @@ func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 			return
 		}
 		p.now[at] = got
-		undone, _ := r.losses(at, effect.after, r.own(at, got.Object))
+		undone, _ := r.losses(at, effect.after, r.fields(at, got.Object))
 		shown := r.changed(at, before[at].Object, got.Object)
 		undone = slices.DeleteFunc(undone, func(l corpus.Loss) bool {
 			return !touches(effect.places, l.Path) || at != version && touches(effect.partial, l.Path) && touches(shown, l.Path)
@@ -342,7 +398,7 @@ func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 		if at != version && at != o.version {
 			continue // what only the object's own version has may be kept for that one alone
 		}
-		removed, _ := r.losses(at, r.own(at, before[at].Object), r.own(at, got.Object))
+		removed, _ := r.losses(at, r.fields(at, before[at].Object), r.fields(at, got.Object))
 		if removed = slices.DeleteFunc(removed, func(l corpus.Loss) bool { return touches(effect.places, l.Path) }); len(removed) > 0 && r.soundAfresh(ctx, o, version, edited) {
 			r.failLosing(ctx, o, at, removed, "created at %s, other fields patched at %s, read at %s before and after (stored at %s)", o.version, version, at, r.storage)
 		}
@@ -367,77 +423,4 @@ func (r *round) soundAfresh(ctx context.Context, o *object, version string, fiel
 	}
 	r.require(err, "creating %s at %s", fresh.name, version)
 	return r.sound(ctx, fresh)
-}
-
-// effect is what an edit does to objects without a history at a version.
-type effect struct {
-	after  map[string]any
-	places []string // of what becomes another value
-
-	// partial are the places where the object has more, or otherwise, than the version of the edit can hold: what is there after the edit is up
-	// to the webhook, which may merge both, but for that the edit shows.
-	partial []string
-}
-
-// touches reports whether any of some places is at a path, above it or below it. Lists are a whole: their items may move.
-func touches(places []string, path string) bool {
-	path = listOf(path)
-	return slices.ContainsFunc(places, func(place string) bool {
-		return path == place || strings.HasPrefix(path, place+".") || strings.HasPrefix(place, path+".")
-	})
-}
-
-// changed returns the places of what two objects have differently at a version. What one of them lacks is a place as a whole, since the other may
-// have more there than is known: the entry of a map with all of its fields, or a part of the object.
-func (r *round) changed(version string, before, after map[string]any) []string {
-	schema, was, is := r.definition.Schema(version), r.own(version, before), r.own(version, after)
-	var places []string
-	for _, l := range schema.Losses(was, is) {
-		places = append(places, listOf(corpus.Vacant(is, l.Path)))
-	}
-	for _, l := range schema.Losses(is, was) {
-		places = append(places, listOf(corpus.Vacant(was, l.Path)))
-	}
-	return places
-}
-
-// listOf is a path up to the first list, or key of a map, in it.
-func listOf(path string) string {
-	list, _, _ := strings.Cut(path, "[")
-	return list
-}
-
-// effects asks the webhook for an object before and after an edit, without the annotations in which it keeps what was, and returns what the
-// edit does at each version. It is false when the webhook does not convert these. What the object really is at each version shows what it
-// has beyond that.
-func (r *round) effects(ctx context.Context, version string, before, after map[string]any, now map[string]*unstructured.Unstructured) (map[string]effect, bool) {
-	stored := []*unstructured.Unstructured{r.bare(version, before), r.bare(version, after)}
-	if version != r.storage {
-		stored, _ = r.convertAll(ctx, r.storage, stored)
-	}
-	effects := map[string]effect{}
-	for _, at := range r.served() {
-		shown := stored
-		if at != r.storage && stored != nil {
-			shown, _ = r.convertAll(ctx, at, stored)
-		}
-		if shown == nil {
-			r.require(context.Cause(ctx), "asking the webhook")
-			return nil, false
-		}
-		was, is := shown[0].DeepCopy().Object, shown[1].DeepCopy().Object
-		schema := r.definition.Schema(at)
-		schema.Prepare(was)
-		schema.Prepare(is)
-		effects[at] = effect{after: r.own(at, is), places: r.changed(at, was, is), partial: r.changed(at, was, now[at].Object)}
-	}
-	return effects, true
-}
-
-// bare is an object at a version with nothing but a name and fields.
-func (r *round) bare(version string, fields map[string]any) *unstructured.Unstructured {
-	o := r.crd.Object(version, r.placed(&unstructured.Unstructured{Object: fields}))
-	o.SetKind(r.definition.CRD.Spec.Names.Kind)
-	o.SetName("edited")
-	return o
 }

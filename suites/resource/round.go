@@ -295,10 +295,10 @@ func (r *round) read(ctx context.Context, o *object, version string) *unstructur
 	return r.hasRead(ctx, o, version, got, err)
 }
 
-// readEverywhere reads an object at all served versions at once, until one cannot be read; it is false then.
-func (r *round) readEverywhere(ctx context.Context, o *object) (views map[string]*unstructured.Unstructured, all bool) {
+// readEverywhere reads an object at all served versions at once, but for those at which it is known, until one cannot be read; it is false then.
+func (r *round) readEverywhere(ctx context.Context, o *object, known map[string]*unstructured.Unstructured) (views map[string]*unstructured.Unstructured, all bool) {
 	GinkgoHelper()
-	versions := r.served()
+	versions := slices.DeleteFunc(r.served(), func(version string) bool { return known[version] != nil })
 	got, errs := make([]*unstructured.Unstructured, len(versions)), make([]error, len(versions))
 	var reading sync.WaitGroup
 	for i, version := range versions {
@@ -306,6 +306,7 @@ func (r *round) readEverywhere(ctx context.Context, o *object) (views map[string
 	}
 	reading.Wait()
 	views = map[string]*unstructured.Unstructured{}
+	maps.Copy(views, known)
 	for i, version := range versions {
 		if views[version] = r.hasRead(ctx, o, version, got[i], errs[i]); views[version] == nil {
 			return views, false

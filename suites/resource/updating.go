@@ -160,7 +160,12 @@ func (r *round) replace(ctx context.Context, by means, o *object, fields map[str
 
 // own returns a copy of the fields of an object that a write at a version may change.
 func (r *round) own(version string, object map[string]any) map[string]any {
-	fields := (&unstructured.Unstructured{Object: object}).DeepCopy().Object
+	return (&unstructured.Unstructured{Object: r.fields(version, object)}).DeepCopy().Object
+}
+
+// fields returns the fields of an object that a write at a version may change, to be read only.
+func (r *round) fields(version string, object map[string]any) map[string]any {
+	fields := maps.Clone(object)
 	for _, key := range []string{"apiVersion", "kind", "metadata"} {
 		delete(fields, key)
 	}

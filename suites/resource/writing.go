@@ -182,9 +182,9 @@ func (r *round) why(ctx context.Context, o *object, version string, before, afte
 	if changed := rewritten(stored, r.inStorage(ctx, o)); len(changed) > 0 {
 		return fmt.Sprintf(", though nothing that is seen at %s differs; in storage, it changed:\n%s", home, lines(changed))
 	}
-	views, _ := r.readEverywhere(ctx, o)
+	views, _ := r.readEverywhere(ctx, o, nil)
 	if r.putBack(ctx, o, version) {
-		again, _ := r.readEverywhere(ctx, o)
+		again, _ := r.readEverywhere(ctx, o, nil)
 		for _, at := range r.served() {
 			if changed := rewritten(views[at], again[at]); len(changed) > 0 {
 				return fmt.Sprintf("; writing it once more changed at %s:\n%s", at, lines(changed))
