@@ -56,6 +56,19 @@ func (x *examiner) traits(object *unstructured.Unstructured) []trait {
 	return all
 }
 
+// unset returns what an object does not have in its metadata, though webhooks may take it for there. As others have it, it is not special.
+func unset(object *unstructured.Unstructured) []trait {
+	var all []trait
+	for field, set := range map[string]func(*unstructured.Unstructured, map[string]string){
+		"annotations": (*unstructured.Unstructured).SetAnnotations, "labels": (*unstructured.Unstructured).SetLabels,
+	} {
+		if _, has, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", field); !has {
+			all = append(all, trait{field, "are not set", func(object *unstructured.Unstructured) { set(object, map[string]string{"example.com/other": "yes"}) }})
+		}
+	}
+	return all
+}
+
 // plainer returns a finding for its object without what is special about its metadata, as far as that has it.
 func (x *examiner) plainer(ctx context.Context, what property, f found) found {
 	for _, t := range x.traits(f.subject) {
@@ -86,7 +99,7 @@ func (x *examiner) circumstances(ctx context.Context, what property, places []fo
 	}
 	var takes []trait
 	var words []string
-	for _, t := range x.traits(places[0].subject) {
+	for _, t := range append(x.traits(places[0].subject), unset(places[0].subject)...) {
 		path := "metadata." + t.field
 		if places[0].isAbout(path) {
 			continue

@@ -126,7 +126,7 @@ func namesakes(objects []*unstructured.Unstructured) []*unstructured.Unstructure
 // of maps that no other has. What they were converted to before is given. Objects that the webhook met before show nothing new.
 func (dp *dependence) traces(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, singly []json.RawMessage) (dependency, bool) {
 	word := dp.talk.unheard("trace")
-	most := slices.MaxFunc(objects, func(a, b *unstructured.Unstructured) int { return len(corpus.Leaves(a)) - len(corpus.Leaves(b)) })
+	most := largest(objects)
 	marked := dp.talk.answers(ctx, pair, []*unstructured.Unstructured{dp.definition.schemaOf(pair.From).Marked(most, word)})[0]
 	if marked.raw == nil {
 		return dependency{}, false

@@ -49,6 +49,9 @@ func (g *gathering) evidence(ctx context.Context, what property, all []found) ev
 		e.together = !g.isLateStill(ctx, e.named[0])
 		return e
 	}
+	if e.memory = g.recall.bySize(ctx); len(e.memory.by) > 0 { // whatever an object shows alone
+		return e.remembered()
+	}
 	for i, f := range e.named[:min(len(e.named), mostExamples)] {
 		example, is := g.examiner.example(ctx, what, f)
 		if is {
@@ -62,13 +65,20 @@ func (g *gathering) evidence(ctx context.Context, what property, all []found) ev
 			g.dependence.independently(ctx)
 		}
 	}
-	if e.together = !g.talk.isLateHere(); e.together { // otherwise nothing was asked any more
-		e.memory = g.recall.memory(ctx)
-		for i := range e.named {
-			e.named[i].when = e.memory.when()
-			if e.named[i].when == "" && e.named[i].effect.sort != refused {
-				e.named[i].when = unexplained
-			}
+	if g.talk.isLateHere() {
+		return e // nothing was asked any more
+	}
+	e.memory = g.recall.memory(ctx)
+	return e.remembered()
+}
+
+// remembered is the evidence of what no object shows alone, with what explains it.
+func (e evidence) remembered() evidence {
+	e.together = true
+	for i := range e.named {
+		e.named[i].when = e.memory.when()
+		if e.named[i].when == "" && e.named[i].effect.sort != refused {
+			e.named[i].when = unexplained
 		}
 	}
 	return e
