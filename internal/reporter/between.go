@@ -28,6 +28,8 @@ func between(r *reports.Report) map[string]string {
 			for _, f := range result.Findings {
 				if isBetween(f) {
 					fields[f.Field] = true
+				}
+				if f.When = ""; isBetween(f) { // its way counts whatever the circumstances
 					ways[[2]string{min(f.From, f.To), max(f.From, f.To)}] = true
 				}
 			}

@@ -29,6 +29,7 @@ type Cause struct {
 	namesakes  []string // fields of the same name, in other places, to which the same happens, and this one
 	below      int      // fields below it that were exercised and lost, if it stands for all of them
 	home       string   // the field of the stored version that shows it
+	places     []string // fields of other versions that have what it has
 	from       []string // versions of the objects
 	also       []string // what else it is about, at other versions
 	moved      []string // fields whose values are in others, and these
@@ -146,6 +147,9 @@ func (c *Cause) add(f reports.FieldFinding, result reports.Result) {
 	}
 	if f.Instead != "" {
 		put(&c.instead, f.To+" has "+f.Instead)
+		if place, is := strings.CutSuffix(f.Instead, " in its place"); is {
+			put(&c.places, place)
+		}
 	}
 }
 
@@ -157,6 +161,7 @@ func (c *Cause) take(other *Cause) {
 	put(&c.Pairs, other.Pairs...)
 	put(&c.Lacking, other.Lacking...)
 	put(&c.instead, other.instead...)
+	put(&c.places, other.places...)
 	c.shared = c.shared && (other.shared || slices.Contains(above(other.field), c.field))
 	for _, subject := range other.about {
 		if !slices.Contains(c.about, subject) {

@@ -23,16 +23,17 @@ func renamed(causes []*Cause) []*Cause {
 	return all
 }
 
-// holds reports whether the field of another cause is what this one's field is at other versions: at the stored version both are in one place, or
-// one of them is in that of the other.
+// holds reports whether the field of another cause is what this one's field is at other versions: one is known to be in place of the other, at the
+// stored version both are in one place, or one of them is in that of the other.
 func (c *Cause) holds(other *Cause) bool {
 	isApart := !slices.ContainsFunc(c.from, func(version string) bool { return slices.Contains(other.from, version) })
 	isInside := func(place, of string) bool { return strings.Contains(of, ".") && slices.Contains(above(place), of) } // all is in spec
-	isOne := c.home == other.home || isInside(c.home, other.home) || isInside(other.home, c.home)
+	isOne := c.home != "" && other.home != "" && (c.home == other.home || isInside(c.home, other.home) || isInside(other.home, c.home)) ||
+		slices.Contains(c.places, other.field) || slices.Contains(other.places, c.field)
 	return c.isField() && other.isField() && isApart && isOne && c.field != other.field && c.kept == other.kept && slices.Equal(c.about, other.about)
 }
 
 // isField reports whether it is about a field that is lost or changed in every object, though the other version could keep it.
 func (c *Cause) isField() bool {
-	return c.home != "" && c.when == "" && !c.made && c.below == 0 && len(c.undone) == 0 && c.isAboutValues()
+	return c.field != "" && c.when == "" && !c.made && c.below == 0 && len(c.undone) == 0 && c.isAboutValues()
 }

@@ -234,8 +234,8 @@ type turn struct {
 	shown map[string]string // the field that shows it at each other version; empty if none is known to
 }
 
-// beside notes what several fields take in another field of the object, or that it is not there. Of each version it is asked of one object, that of
-// the first of the places that nothing explains: the first of all is as small as can be.
+// beside notes what several fields take in another field of the object, or that it is not there. Of each version it is asked of one object, the
+// smallest that shows the first of the places that nothing explains.
 func (q *inquiry) beside(ctx context.Context, places []found) {
 	asked := map[string]bool{}
 	for first, f := range places {
@@ -250,6 +250,9 @@ func (q *inquiry) beside(ctx context.Context, places []found) {
 		}
 		if places[first].when == "" && q.isOpen(f) && !asked[f.pair.From] {
 			asked[f.pair.From] = true
+			if first > 0 { // which is as small as can be
+				places[first] = q.c.examiner.smallest(ctx, q.what, f)
+			}
 			q.turns(ctx, places, first)
 		}
 	}
@@ -279,6 +282,9 @@ func (q *inquiry) share(ctx context.Context, places []found, first int, t *turn)
 	if strings.HasPrefix(t.at, "metadata") || !q.turnsOn(ctx, places[first], t) {
 		return false
 	}
+	if schema := q.c.definition.schemaOf(places[first].pair.From); !t.absent && q.shows(ctx, places[first], changed(schema, t.example, nil, t.at)) {
+		t.words = "where " + schema.Pattern(t.at) + " is set" // whatever the value
+	}
 	sharing, all := []int{first}, true
 	fields := map[string]bool{places[first].path: true}
 	for i, f := range places {
@@ -301,6 +307,15 @@ func (q *inquiry) share(ctx context.Context, places []found, first int, t *turn)
 	return true
 }
 
+// shows reports whether a finding shows in another object, if there is one.
+func (q *inquiry) shows(ctx context.Context, f found, other *unstructured.Unstructured) bool {
+	if other == nil || !q.mayAsk(ctx) || len(q.c.definition.schemaOf(f.pair.From).Problems(other.Object)) > 0 {
+		return false
+	}
+	_, shows := q.c.examiner.alone(ctx, q.what, f, other)
+	return shows
+}
+
 // turnsOn reports whether a finding takes what another one does.
 func (q *inquiry) turnsOn(ctx context.Context, f found, t *turn) bool {
 	other := q.otherwise(ctx, f, t)
@@ -316,10 +331,16 @@ func (q *inquiry) otherwise(ctx context.Context, f found, t *turn) *unstructured
 	if t.absent {
 		return q.with(ctx, f.subject, at)
 	}
-	if _, has := corpus.Value(f.subject.Object, at); !has {
+	schema, without := q.c.definition.schemaOf(f.pair.From), f.subject
+	for _, path := range corpus.Leaves(f.subject) {
+		if schema.Place(path) == schema.Place(at) { // in whichever item
+			without = corpus.Without(without, path)
+		}
+	}
+	if without == f.subject {
 		return nil
 	}
-	return corpus.Without(f.subject, at)
+	return without
 }
 
 // at returns the field that shows at a version what findings may take; empty if none is known to.
