@@ -48,6 +48,13 @@ func (t *targeting) usual(n *node, w way) {
 		t.add(rankSpecial, "to have no items", w.fixing(n.path, []any{})) // which is one item, "", once it is joined and split
 	}
 	t.keyed(n, w)
+	t.several(n, w)
+	if n.kind == intOrString && n.enum == nil && !strings.HasSuffix(strings.ToLower(n.path), "port") && n.acceptsText(beyondAll) {
+		t.add(rankSpecial, "more than all", w.fixing(n.path, beyondAll)).style = Text
+	}
+	if n.precise && n.acceptsText(fraction) {
+		t.add(rankSpecial, "a fraction of a second", w.fixing(n.path, fraction))
+	}
 	for _, part := range n.knownParts() {
 		t.add(rankEnum, "the part "+shown(part), w.fixing(n.path, part))
 	}
@@ -159,6 +166,14 @@ func (n *node) knownParts() []any {
 	}
 	return parts
 }
+
+const (
+	// beyondAll is a share of more than all, which some fields allow.
+	beyondAll = "150%"
+
+	// fraction is a time with microseconds, as many as Kubernetes writes.
+	fraction = "2024-02-29T23:59:59.123456Z"
+)
 
 // off is what a number is that limits nothing, or switches something off, where no other number below 0 is allowed.
 const off = -1

@@ -23,7 +23,7 @@ func meanings() []meaning {
 	is := func(err error) bool { return err == nil }
 	return []meaning{
 		{func(s string) bool { _, err := time.ParseDuration(s); return is(err) && s != "0" }, []string{"10s", "1h30m0s", "15m0s", "500ms", "30m", "2m"}, regexp.MustCompile(`(?i)\b(duration|time\.ParseDuration|timeout in the form)\b`)},
-		{func(s string) bool { _, err := time.Parse(time.RFC3339, s); return is(err) }, times(), regexp.MustCompile(`(?i)\b(RFC ?3339|date-time|ISO ?8601)\b`)},
+		{func(s string) bool { _, err := time.Parse(time.RFC3339, s); return is(err) }, times(), regexp.MustCompile(`(?i)\b(RFC ?3339( ?Nano)?|date-time|ISO ?8601)\b`)},
 		{isCron, []string{"*/5 * * * *", "0 3 * * 1", "30 2 1 * *", "15 14 * * 1-5"}, regexp.MustCompile(`(?i)\bcron\b`)},
 		{func(s string) bool { _, err := netip.ParsePrefix(s); return is(err) }, []string{"192.0.2.0/24", "10.0.0.0/8", "2001:db8::/32"}, regexp.MustCompile(`\bCIDRs?\b`)},
 		{func(s string) bool { _, err := netip.ParseAddr(s); return is(err) }, []string{"192.0.2.7", "198.51.100.23", "2001:db8::17"}, regexp.MustCompile(`(?i)\bIP address\b`)},
@@ -63,6 +63,18 @@ func (n *node) hinted(description string) []string {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(examples), func(s string) bool { return !n.acceptsText(s) })
+}
+
+// isPrecise reports whether a place holds times with fractions of a second, as far as its description or its name says. Kubernetes' usual type has
+// none, and its schema does not differ from that of the type that has.
+func (n *node) isPrecise(description string) bool {
+	if n.kind != text || n.enum != nil {
+		return false
+	}
+	isTime := n.format == "date-time"
+	return regexp.MustCompile(`(?i)\b(RFC ?3339 ?Nano|MicroTime)\b`).MatchString(description) ||
+		isTime && (regexp.MustCompile(`(?i)\b((micro|nano)seconds?|fractions? of a second)\b`).MatchString(description) ||
+			slices.Contains([]string{"acquireTime", "eventTime", "renewTime"}, fieldOf(n.path)))
 }
 
 // mostNamed is how many of the strings are tried that a description names.

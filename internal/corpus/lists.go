@@ -142,3 +142,50 @@ func (m *maker) itemKey(n *node, item any, i int) string {
 	key, _ := n.identity(item)
 	return key
 }
+
+// several adds the targets for maps and lists of a few sizes that usual objects do not have, and that are far from large.
+func (t *targeting) several(n *node, w way) {
+	for _, size := range []int{4, 5, 8} {
+		about, value := fmt.Sprint(size, " items"), any(nil)
+		switch {
+		case n.path == "" || n.enum != nil:
+		case n.isMap() && !n.entries.shallow && t.isUsual(n.entries) && len(n.byName) == 0:
+			fields := map[string]any{}
+			for i := range size {
+				fields[words()[i]] = n.entries.counted(i)
+			}
+			if n.acceptsFields(fields) {
+				value = fields
+			}
+		case n.kind == list && n.items != nil && n.minItems <= int64(size) && int64(size) <= n.maxItems && t.isUsual(n.items):
+			items := make([]any, size)
+			for i := range items {
+				items[i] = n.items.counted(i)
+			}
+			if !slices.ContainsFunc(items, func(item any) bool { return !n.items.accepts(item) }) {
+				value = items
+			}
+		}
+		if value != nil {
+			t.add(rankSpecial, about, w.fixing(n.path, value))
+		}
+	}
+}
+
+// isUsual reports whether a place takes words and numbers as they come.
+func (t *targeting) isUsual(n *node) bool {
+	place := &t.g.places[n.id]
+	return !place.broken && place.level == 0 && n.enum == nil && len(n.hints) == 0 && len(n.rules) == 0
+}
+
+// counted is a value for one of several.
+func (n *node) counted(i int) any {
+	switch n.kind {
+	case text:
+		return words()[i]
+	case integer, intOrString:
+		return int64(i + 1)
+	default:
+		return nil
+	}
+}

@@ -51,6 +51,7 @@ type node struct {
 	rules    apiextensionsv1.ValidationRules // in CEL, here
 
 	hints    []string   // strings like those that the place is for
+	precise  bool       // it holds times with fractions of a second
 	named    []string   // strings that the description has in quotes: many types that are a few words have no enum
 	choices  []presence // what else must hold, as far as it is about which fields are there
 	demanded []demand   // the same as the schema says it
@@ -136,6 +137,7 @@ func (c *compiler) node(s *structuralschema.Structural, more []*structuralschema
 	c.defaults = c.defaults || n.def != nil
 	c.inside(n, s, nested(more))
 	n.hints = n.hinted(s.Description)
+	n.precise = n.isPrecise(s.Description)
 	n.named = n.namedIn(s.Description)
 	n.typical = n.typically(fieldOf(path), s.Description)
 	n.quantity = (n.kind == text || n.kind == intOrString) && len(n.patterns) > 0 && allowsQuantities(n.limits)

@@ -34,7 +34,7 @@ func quantities() []string {
 	return []string{"100m", "1Gi", "2", "500Mi", "1500m", "64Ki", "10", "2.5", "3Ti", "250m", "1", "128M"}
 }
 
-// times are whole seconds in UTC, since Kubernetes' own types write no others.
+// times are whole seconds in UTC, since Kubernetes' usual type writes no others.
 func times() []string {
 	return []string{"2019-09-04T14:03:02Z", "2024-02-29T23:59:59Z", "1999-12-31T00:00:00Z", "2038-01-19T03:14:08Z"}
 }

@@ -68,6 +68,9 @@ spec:
               template: {type: object, x-kubernetes-preserve-unknown-fields: true, description: The template of the pods.}
               requests: {type: object, additionalProperties: {x-kubernetes-int-or-string: true, pattern: '^[0-9]+(\.[0-9]+)?(m|[KMGT]i?)?$'}}
               since: {type: string, format: date-time}
+              seen: {type: string, format: date-time, description: When it was last seen (a MicroTime).}
+              weights: {type: object, additionalProperties: {type: integer}}
+              share: {x-kubernetes-int-or-string: true}
               contact: {type: string, pattern: '^[^\x00-\x1f]{1,60}$'}
               kept: {type: string}
   - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: *schema}}
@@ -124,7 +127,7 @@ spec:
                   quota: {type: object, nullable: true, properties: {limit: {type: integer}}}
               podTemplate: {type: object, x-kubernetes-preserve-unknown-fields: true, description: The template of the pods.}
               files: {type: object, additionalProperties: {type: string}}
-              nodes: {type: array, items: {type: object, properties: {requests: {type: object, additionalProperties: {x-kubernetes-int-or-string: true, pattern: '^[0-9]+(\.[0-9]+)?(m|[KMGT]i?)?$'}}, since: {type: string, format: date-time}, contact: {type: string, pattern: '^[^<>]{1,40}$'}}}}
+              nodes: {type: array, items: {type: object, properties: {requests: {type: object, additionalProperties: {x-kubernetes-int-or-string: true, pattern: '^[0-9]+(\.[0-9]+)?(m|[KMGT]i?)?$'}}, since: {type: string, format: date-time}, contact: {type: string, pattern: '^[^<>]{1,40}$'}, seen: {type: string, description: The time in RFC3339Nano.}, weights: {type: object, additionalProperties: {type: integer}}, share: {anyOf: [{type: integer}, {type: string}], x-kubernetes-int-or-string: true}}}}
               kept: {type: object, properties: {text: {type: string}}}
               podSelector:
                 type: object
@@ -525,6 +528,37 @@ func confusions(forth func(func(map[string]any)) func(_, to string, object map[s
 			}
 			return at.UTC().Format(time.DateOnly) + at.Format("T15:04:05Z07:00")
 		}, "since")),
+		"a time loses its fraction": forth(texts(func(s string) string {
+			if at, err := time.Parse(time.RFC3339Nano, s); err == nil {
+				return at.Format(time.RFC3339)
+			}
+			return s
+		}, "seen")),
+		"shares are at most 100 %": forth(texts(func(s string) string {
+			if n, err := strconv.Atoi(strings.TrimSuffix(s, "%")); err == nil && strings.HasSuffix(s, "%") && n > 100 {
+				return "100%"
+			}
+			return s
+		}, "share")),
+		"the last of four weights is dropped": keysOf("weights", func(weights map[string]any) {
+			if keys := slices.Sorted(maps.Keys(weights)); len(keys) == 4 {
+				delete(weights, keys[3])
+			}
+		}),
+		"the last of eight arguments is dropped": forth(inSpec(func(key string, value any) (any, bool) {
+			if args, is := value.([]any); is && key == "args" && len(args) == 8 {
+				return args[:7], true
+			}
+			return value, true
+		})),
+		"more than eight arguments are reversed, both ways": func(_, _ string, object map[string]any) {
+			inSpec(func(key string, value any) (any, bool) {
+				if args, is := value.([]any); is && key == "args" && len(args) > 8 {
+					slices.Reverse(args)
+				}
+				return value, true
+			})(object)
+		},
 		"a contact ends at the first space":   forth(texts(func(s string) string { first, _, _ := strings.Cut(s, " "); return first }, "contact")),
 		"several spaces in a contact are one": forth(texts(func(s string) string { return strings.Join(strings.Fields(s), " ") }, "contact")),
 		"keys of labels are in lower case": func(_, _ string, object map[string]any) {
@@ -632,7 +666,7 @@ func kinds(t *testing.T, seeds ...int64) {
 					crd = lacking(t, crd)
 				}
 				bug, isRight := bugs[name], strings.HasPrefix(name, "nothing")
-				needsAll := isRight || strings.HasSuffix(name, "an annotation") || strings.HasSuffix(name, "is false")
+				needsAll := isRight || strings.HasSuffix(name, "both ways") || strings.HasSuffix(name, "an annotation") || strings.HasSuffix(name, "is false")
 				subject := served{handler: stranger{converts: func(from, to string, object map[string]any) string { bug(from, to, object); return "" }}}.of(t, crd)
 				subject.Objects = 12
 				for _, seed := range seeds {
