@@ -127,7 +127,7 @@ func TestOneCauseIsOne(t *testing.T) {
 			"spec.a and 1 more are lost or changed where it is so",
 		}},
 		"all that is so":        {nil, []reports.FieldFinding{when("spec.a", "lost", "where it is so"), when("spec.a", "lost", "after an edit")}, []string{"spec.a is lost where it is so", "spec.a is lost after an edit"}},
-		"a swap":                {nil, []reports.FieldFinding{to("spec.a", "spec.b"), to("spec.b", "spec.a"), of("spec.a", "changed"), lacking("spec.b")}, []string{"spec.a and spec.b change places"}},
+		"a swap":                {nil, []reports.FieldFinding{to("spec.a", "spec.b"), to("spec.b", "spec.a"), of("spec.a", "changed"), lacking("spec.b"), of("spec.b", "differs")}, []string{"spec.a and spec.b change places"}},
 		"a move":                {nil, []reports.FieldFinding{to("spec.a", "spec.b"), to("spec.c", "spec.d")}, []string{"spec.a is moved to spec.b", "spec.c is moved to spec.d"}},
 		"what is missing":       {both, []reports.FieldFinding{when("", "refused", "without spec.a")}, []string{"the object is not converted without spec.a"}},
 		"many effects":          {both, []reports.FieldFinding{when("spec.a", "lost", "then"), when("spec.b", "changed", "then"), when("", "added", "then")}, []string{"spec.a and 2 more are wrong then"}},

@@ -93,7 +93,7 @@ func bothWays(pairs []string) []string {
 // covers reports whether a cause about the same field, or about one that the field is in, explains the other cause.
 func (c *Cause) covers(other *Cause) bool {
 	if len(c.moved) > 0 {
-		return len(other.moved) == 0 && slices.Contains(c.moved, other.field) && slices.Equal(c.about, other.about) && other.isAboutValues()
+		return len(other.moved) == 0 && slices.Contains(c.moved, other.field) && slices.Equal(c.about, other.about) && within(other.effects, []string{"lost", "changed", "differs"})
 	}
 	return c.field != "" && len(c.undone)+len(other.undone) == 0 && c.made == other.made && c.isAboutValues() && other.isAboutValues() &&
 		within(other.about, c.about) && within(other.Pairs, c.Pairs) && (c.field == other.field || (len(c.Lacking) > 0) == (len(other.Lacking) > 0))

@@ -267,9 +267,7 @@ func (e *equality) trials(pair corpus.Pair, path string, objects []*unstructured
 type move struct {
 	finding
 
-	into   string // the place of the other field
-	before any
-	after  any
+	into string // the place of the other field
 }
 
 // judge says what becomes of a field, nil if nothing is wrong, or it is not certain. Where two values become the same, the field is what the
@@ -292,7 +290,7 @@ func (e *equality) judge(pair corpus.Pair, c *common, path string, trials []tria
 		before, after = append(before, spelled), append(after, value)
 	}
 	place := e.p.definition.schemaOf(pair.From).Place(path)
-	of := &move{finding: finding{trip: pair.String(), path: place, effect: effect{sort: "changed"}}, before: trials[0].value, after: after[0]}
+	of := &move{finding: finding{trip: pair.String(), path: place, effect: effect{sort: "changed"}}}
 	switch {
 	case equal:
 		return nil
@@ -404,10 +402,28 @@ func (e *equality) elsewhere(pair corpus.Pair, c *common, path string, trials []
 		return nil // the field has another meaning, and this one took its place
 	}
 	of.into = to.Place(into)
+	of.message = seenIn(to, path, of.path, trials)
 	if !like.Shared || !like.Same || !c.alike[of.path].Same {
 		of.part = requirement.PartRedefined
 	}
 	return of
+}
+
+// seenIn says what was expected in a field and what is there, of the first object in which that differs. The others only differ from the first in
+// that field.
+func seenIn(to *corpus.Schema, path, place string, trials []trial) string {
+	for i, t := range trials {
+		after, _ := corpus.Value(t.converted, path)
+		if to.Equal(path, t.value, after) {
+			continue
+		}
+		loss := corpus.Loss{Path: place, Before: t.value, After: after}.String()
+		if i > 0 {
+			loss += fmt.Sprintf(" (with %s there instead of %s)", inShort(t.value), inShort(trials[0].value))
+		}
+		return loss
+	}
+	return place + ": its value does not stay"
 }
 
 // follows reports whether a leaf of the converted objects has the value that each object had. What is left out is 0, false or "".

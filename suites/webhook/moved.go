@@ -49,7 +49,6 @@ func (e *equality) moved(pair corpus.Pair, c *common, moves map[string]move) []f
 		if c.swaps[w] && w.into < w.path {
 			continue
 		}
-		m.message = corpus.Loss{Path: m.path, Before: m.before, After: m.after}.String()
 		m.message += fmt.Sprintf("; what is in %s at %s is in %s at %s", w.path, pair.From, w.into, pair.To)
 		if c.swaps[w] {
 			m.message += ", and the reverse"
@@ -58,7 +57,7 @@ func (e *equality) moved(pair corpus.Pair, c *common, moves map[string]move) []f
 		if m.part != none {
 			m.message += fmt.Sprintf("; if that is meant, declare {path: %s, into: %s} under moved", w.path, w.into)
 		}
-		m.path = w.path
+		m.path, m.effect = w.path, effect{sort: moved, into: w.into, swaps: c.swaps[w]}
 		findings = append(findings, m.finding)
 	}
 	slices.SortFunc(findings, func(a, b finding) int { return strings.Compare(a.path, b.path) })

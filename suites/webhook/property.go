@@ -56,7 +56,8 @@ type effect struct {
 	noted bool   // an annotation undoes an edit of the field
 	where string // what reports name in place of the path, if that names several
 	at    string // the path itself, if it is one in the object that was checked
-	into  string // the place in which the value comes back, if it has moved
+	into  string // the place that has the value, if it has moved
+	swaps bool   // and the first has what that had
 	when  string // after which edit, if it takes one of something else
 }
 
@@ -228,7 +229,11 @@ func (ts *trials) reported(ctx context.Context, what property, all []found) []re
 		case "lost":
 			r.Instead = ts.definition.schemaOf(pair.To).Instead(schema, f.path)
 		case moved:
-			r.Instead = schema.Pattern(f.effect.into)
+			if r.Instead = schema.Pattern(f.effect.into); f.effect.swaps {
+				other := r
+				other.Field, other.Instead = r.Instead, r.Field
+				findings = append(findings, other)
+			}
 		}
 		if r.Meant() {
 			if at := ts.survivors.keptElsewhere(ctx, f, &asked); at != "" {
