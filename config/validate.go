@@ -254,7 +254,7 @@ func (k *checker) lint() {
 	for i, l := range k.config.Lint {
 		at := options.Item("lint", i)
 		k.unless(l.Rule != "", at, "it has no rule; \"crdconform lint --rules\" lists all")
-		k.unless(slices.Contains([]string{"error", "warning", "note", "off"}, l.Level), at, "it has no level; write level: error, warning, note or off")
+		k.unless(slices.Contains([]string{"error", "warning", "note", "off"}, l.Level), at+".level", "write error, warning, note or off")
 		k.unless(strings.TrimSpace(l.Reason) != "", at, "it has no reason; write reason: why this is right here")
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/dump"
 	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/lint"
@@ -97,33 +98,37 @@ func (l *linting) run(cmd *cobra.Command, s streams, args []string) error {
 	if l.changed && !slices.ContainsFunc(l.old, dump.IsGit) {
 		return errors.New("--changed requires --old git://REF")
 	}
-	options := lint.Options{}
+	settings := lint.Options{}
 	for _, id := range l.disabled {
 		if _, found := lint.Lookup(lint.RuleID(id)); !found {
 			return fmt.Errorf("--disable %s: %s", id, lint.Meant(id))
 		}
-		options.Disabled = append(options.Disabled, lint.RuleID(id))
+		settings.Disabled = append(settings.Disabled, lint.RuleID(id))
 	}
-	if err := l.configure(&options); err != nil {
+	c, err := l.configure(&settings)
+	if err != nil {
 		return err
 	}
 	files, err := readFiles(args, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
-	if files, err = l.replaced(cmd, args, files, &options); err != nil {
+	if files, err = l.replaced(cmd, args, files, &settings); err != nil {
 		return fmt.Errorf("--old: %w", err)
 	}
 	const unchanged = "no definition has changed\n"
-	if l.changed && len(files)+len(options.Whole) == 0 {
+	if l.changed && len(files)+len(settings.Whole) == 0 {
 		return l.write(s, unchanged)
 	}
-	report, err := lint.Check(cmd.Context(), files, options)
+	report, err := lint.Check(cmd.Context(), files, settings)
 	if err != nil {
 		return err
 	}
 	if l.changed && len(files) == 0 && len(report.Findings) == 0 {
 		return l.write(s, unchanged)
+	}
+	for _, i := range report.Unused {
+		fmt.Fprintf(s.err, "crdconform: %s\n", c.At(options.Item("lint", i), "it fits nothing in %s; remove it, or see where the findings of %s are", c.Lint[i].Definition, c.Lint[i].Rule))
 	}
 	var b bytes.Buffer
 	if err := l.render(&b, s, report, len(files)); err != nil {
@@ -139,15 +144,15 @@ func (l *linting) run(cmd *cobra.Command, s streams, args []string) error {
 }
 
 // configure takes the levels from crdconform.yaml, if there is one.
-func (l *linting) configure(to *lint.Options) error {
+func (l *linting) configure(to *lint.Options) (config.Config, error) {
 	c, err := readConfig("")
 	if err != nil {
-		return err
+		return c, err
 	}
 	for i, one := range c.Lint {
 		id := lint.RuleID(one.Rule)
 		if _, found := lint.Lookup(id); !found {
-			return c.At(options.Item("lint", i)+".rule", "%s: %s", one.Rule, lint.Meant(one.Rule))
+			return c, c.At(options.Item("lint", i)+".rule", "%s: %s", one.Rule, lint.Meant(one.Rule))
 		}
 		exception := lint.Exception{Rule: id, Definition: one.Definition, Level: lint.Level(one.Level)}
 		if one.Field.String() != "" {
@@ -155,7 +160,7 @@ func (l *linting) configure(to *lint.Options) error {
 		}
 		to.Exceptions = append(to.Exceptions, exception)
 	}
-	return nil
+	return c, nil
 }
 
 // replaced reads the old definitions, and returns the files that are to be judged.

@@ -18,16 +18,37 @@ type Exception struct {
 	Level      Level
 }
 
+// exceptions are those of a run, with which of them fit a finding.
+type exceptions struct {
+	all  []Exception
+	used []bool
+}
+
 // levelOf returns the level that a finding of a rule has at a path. Of several exceptions, the last counts.
 func (c *checker) levelOf(id RuleID, path string, level Level) Level {
 	inDefinition := fieldpath.Join(fieldpath.Split(path)) // with quotes
-	for _, one := range slices.Backward(c.exceptions) {
+	for i, one := range c.exceptions.all {
 		here := one.Field == nil || one.Field.Matches(inDefinition) || one.Field.Matches(ofObjects(path))
 		if here && one.Rule == id && (one.Definition == "" || one.Definition == c.crd.Name) {
-			return one.Level
+			c.exceptions.used[i] = true
+			level = one.Level
 		}
 	}
 	return level
+}
+
+// unused returns the exceptions for definitions that were judged, which fit no finding there. Those of rules that were not applied, as they
+// compare with old definitions, may fit another time.
+func (e *exceptions) unused(judged []*definition, compared bool) []int {
+	var unused []int
+	for i, one := range e.all {
+		ofUpgrades := slices.ContainsFunc(slices.Concat(upgradeRules(), schemaUpgradeRules(), definitionUpgradeRules()), func(r Rule) bool { return r.ID == one.Rule })
+		was := slices.ContainsFunc(judged, func(d *definition) bool { return d.crd.Name == one.Definition })
+		if !e.used[i] && was && (compared || !ofUpgrades) {
+			unused = append(unused, i)
+		}
+	}
+	return unused
 }
 
 // ofObjects is the path of objects that a path of a schema is about: spec.list[0].name of

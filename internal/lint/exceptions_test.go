@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +50,19 @@ func TestExceptions(t *testing.T) {
 		if got := strings.Join(found, ", "); got != test.want {
 			t.Errorf("%s: found %q, want %q", name, got, test.want)
 		}
+	}
+	const judged = "widgets.example.com"
+	report, err := Check(t.Context(), []File{{Name: "crd.yaml", Data: []byte(text)}}, Options{Now: now(), Exceptions: []Exception{
+		{Rule: DefaultDiffers, Definition: judged, Field: at("spec.l[*].a"), Level: Note},
+		{Rule: DefaultDiffers, Definition: judged, Level: Off},                // both fit
+		{Rule: DefaultMissing, Definition: judged, Level: Off},                // fits nothing
+		{Rule: DefaultMissing, Level: Off},                                    // may fit in other files
+		{Rule: IdentityChanged, Definition: judged, Level: Off},               // may fit with old definitions
+		{Rule: DefaultMissing, Definition: "gadgets.example.com", Level: Off}, // is of another
+		{Rule: DefaultDiffers, Definition: judged, Field: at("spec.m"), Level: Off},
+	}})
+	if err != nil || !slices.Equal(report.Unused, []int{2, 6}) {
+		t.Errorf("unused: %v, %v", report, err)
 	}
 	if _, err := Check(t.Context(), []File{{Name: "crd.yaml", Data: []byte(text)}}, Options{Exceptions: []Exception{{Rule: "default-differ", Level: Off}}}); err == nil || !strings.Contains(err.Error(), "did you mean") {
 		t.Errorf("a rule that does not exist: %v", err)

@@ -63,6 +63,7 @@ type Options struct {
 type Report struct {
 	Definitions int       // how many were judged
 	Findings    []Finding // by file, line and column
+	Unused      []int     // exceptions that fit nothing in their definition, although it was judged
 }
 
 // Count returns how many findings have a level.
@@ -102,9 +103,10 @@ func Check(ctx context.Context, files []File, options Options) (*Report, error) 
 		return nil, err
 	}
 	report := &Report{Definitions: len(definitions)}
+	exceptions := &exceptions{all: options.Exceptions, used: make([]bool, len(options.Exceptions))}
 	var checkers []*checker
 	for _, d := range definitions {
-		c := &checker{definition: d, old: old[d.crd.Name], now: options.Now, exceptions: options.Exceptions}
+		c := &checker{definition: d, old: old[d.crd.Name], now: options.Now, exceptions: exceptions}
 		if d.inChart && len(options.Old) > 0 {
 			c.checkChart()
 		}
@@ -116,7 +118,7 @@ func Check(ctx context.Context, files []File, options Options) (*Report, error) 
 		return nil, err
 	}
 	for _, d := range gone {
-		c := &checker{definition: d, now: options.Now, exceptions: options.Exceptions}
+		c := &checker{definition: d, now: options.Now, exceptions: exceptions}
 		c.found(VersionRemovedStored, field.NewPath("metadata", "name"), "the definition is gone: Helm deletes a template that is gone with all its objects, GitOps tools do if they prune, and what stays is converted by nobody; "+
 			"keep it until no cluster has objects of it")
 		report.Findings = append(report.Findings, c.judged()...)
@@ -125,6 +127,7 @@ func Check(ctx context.Context, files []File, options Options) (*Report, error) 
 	for _, c := range checkers {
 		report.Findings = append(report.Findings, c.judged()...)
 	}
+	report.Unused = exceptions.unused(definitions, len(options.Old) > 0)
 	report.Findings = slices.DeleteFunc(report.Findings, func(f Finding) bool { return slices.Contains(options.Disabled, f.Rule) })
 	slices.SortStableFunc(report.Findings, byPlace)
 	report.Findings = slices.Compact(report.Findings)
@@ -166,7 +169,7 @@ type checker struct {
 	now      time.Time
 	findings []Finding
 
-	exceptions []Exception
+	exceptions *exceptions
 }
 
 // run applies every rule. What API servers refuse comes last, so that it can leave out what was found already.
