@@ -42,9 +42,7 @@ func (l *looker) convert(ctx context.Context, d *Definition) {
 	if err != nil {
 		err = sentence("the list of objects", "list", d.Name, err)
 		d.Unsampled = err.Error()
-		if d.Webhook != nil {
-			d.Conversions = append(d.Conversions, Conversion{first, "the list of its objects", err})
-		}
+		d.Conversions = append(d.Conversions, Conversion{first, "one of its objects", err})
 		return
 	}
 	d.foreign(all.Items)

@@ -27,7 +27,7 @@ type Definition struct {
 	Webhook *Webhook // nil if it has none
 	Trust   error    // why its authority does not verify what the webhook serves; nil if it does, or if nothing was seen of that
 
-	Conversions   []Conversion // an object, read at each served version
+	Conversions   []Conversion // an object, read at each served version, or the list that failed
 	Unconverted   string       // why there are none, or not all
 	Unconvertible bool         // whether that is since there is nothing to convert
 

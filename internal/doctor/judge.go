@@ -290,10 +290,12 @@ func (j *judge) readable() {
 	switch {
 	case len(wrong) > 0:
 		j.violates(id, "", "spec.versions", strings.Join(wrong, "; "), "put the version back with served: false if objects are stored at it, and then "+j.migrate())
-	case j.Storage == nil && j.Unsampled != "":
-		j.spared(id, "its objects were not looked at: "+j.Unsampled)
-	default:
+	case j.Unsampled == "" || j.Storage != nil && len(j.Storage.Gaps) == 0:
 		j.passes(id)
+	case j.Webhook == nil && len(j.Conversions) > 0:
+		j.unseen(id, j.Unsampled) // which doctor.webhook.converts says of a webhook
+	default:
+		j.spared(id, "its objects were not looked at: "+j.Unsampled)
 	}
 }
 

@@ -105,6 +105,14 @@ func (p *patient) without() {
 	p.Webhook, p.Conversions = nil, nil
 }
 
+// alike has no webhook and needs none.
+func (p *patient) alike() {
+	p.without()
+	for i := range p.Spec.Versions {
+		p.Spec.Versions[i].Schema = p.Spec.Versions[0].Schema
+	}
+}
+
 // storing has been looked at, with versions that are defined as these say.
 func (p *patient) storing(unknown int64, versions ...*storage.Version) {
 	p.Storage = &storage.Definition{Name: p.Name, Unknown: unknown, Versions: versions}
@@ -184,6 +192,16 @@ var plantings = map[string]struct { //nolint:gochecknoglobals // a table of test
 	"an object that cannot be read for want of its version": {func(_ *testing.T, p *patient) {
 		p.Conversions[1] = Conversion{"v1beta1", "default/old", errors.New("request to convert CR from an invalid group/version: example.com/v1alpha1")}
 	}, requirement.DoctorStorageReadable, requirement.Failed, "default/old is stored at a version that it no longer has"},
+	"a list that fails for want of a version": {func(_ *testing.T, p *patient) {
+		p.alike()
+		p.Unsampled = "the list of objects: failed"
+		p.Conversions = []Conversion{{"v1", "one of its objects", errors.New("request to convert CR from an invalid group/version: example.com/v1alpha1")}}
+	}, requirement.DoctorStorageReadable, requirement.Failed, "one of its objects is stored at a version that it no longer has"},
+	"a list that fails, without a webhook": {func(_ *testing.T, p *patient) {
+		p.alike()
+		p.Unsampled = "the list of objects: timeout"
+		p.Conversions = []Conversion{{"v1", "one of its objects", errors.New("timeout")}}
+	}, requirement.DoctorStorageReadable, requirement.Errored, "the list of objects: timeout"},
 	"a version that Kubernetes cannot order": {func(_ *testing.T, p *patient) {
 		for i := range p.Spec.Versions {
 			if p.Spec.Versions[i].Storage {
@@ -195,7 +213,7 @@ var plantings = map[string]struct { //nolint:gochecknoglobals // a table of test
 		p.Conversions[1].Err = errors.New("conversion webhook failed: no kind")
 	}, requirement.DoctorWebhookConverts, requirement.Failed, "no kind"},
 	"no object can be listed": {func(_ *testing.T, p *patient) {
-		p.Conversions = []Conversion{{"v1", "the list of its objects", errors.New("timeout")}}
+		p.Conversions = []Conversion{{"v1", "one of its objects", errors.New("timeout")}}
 	}, requirement.DoctorWebhookConverts, requirement.Failed, "timeout"},
 	"no caBundle": {func(_ *testing.T, p *patient) { p.client().CABundle, p.w.Chain = nil, nil }, requirement.DoctorCertificateBundle, requirement.Failed, "there is no caBundle"},
 	"nobody injected": {func(_ *testing.T, p *patient) {
