@@ -190,3 +190,17 @@ func TestLastApplied(t *testing.T) {
 		t.Errorf("got %+v", removal)
 	}
 }
+
+// TestDropStorageVersion has nobody migrate to the version that is to go, nor rewrite manifests to it.
+func TestDropStorageVersion(t *testing.T) {
+	t.Parallel()
+	for _, other := range []string{"v1", "v1alpha1"} { // of a higher priority, and of a lower one
+		v := &Version{Name: "v1beta1", Defined: true, Storage: true, Served: true, Listed: true, Stored: 1, ManagedFields: 1, LastApplied: 1, Manifests: 1, Requests: Requests{Asked: []Request{{}}}}
+		d := &Definition{Name: "things.example.com", Objects: 1, StoredVersions: []string{other, "v1beta1"}, Versions: []*Version{{Name: other, Defined: true}, v}}
+		for _, f := range Judge(&Inventory{}, d, v, true).Findings {
+			if strings.Contains(f.Mend, "storage migrate things") || strings.Contains(f.Mend, "kubectl patch") || strings.Contains(f.Mend, "to v1beta1") || strings.Contains(f.Mend, "use v1beta1") {
+				t.Errorf("%s advises %s", f.Requirement, f.Mend)
+			}
+		}
+	}
+}

@@ -62,7 +62,7 @@ func (j judgement) storage() Condition {
 	if j.version.Storage {
 		f.Answer = NotSafe
 		f.Text = j.version.Name + " is the storage version."
-		f.Mend = "first make another version the storage version in the definition, and migrate the objects to it"
+		f.Mend = elsewhere + " in the definition, and migrate the objects to it"
 	}
 	return f
 }
@@ -95,8 +95,16 @@ func (j judgement) objects() Condition {
 	return f
 }
 
+// elsewhere is what comes before a migration away from the storage version, which goes nowhere until then.
+const elsewhere = "first make another version the storage version"
+
 // migrate is the command that migrates the objects, and has managed fields name the version no more.
-func (j judgement) migrate() string { return migration(j.definition, j.version, j.inventory.Flags) }
+func (j judgement) migrate() string {
+	if j.version.Storage {
+		return elsewhere
+	}
+	return migration(j.definition, j.version, j.inventory.Flags)
+}
 
 // migration is the command that migrates a definition in the cluster of some flags, by all steps or some. Managed fields name the version
 // no more then, which may be nil if the definition never had it.
@@ -160,8 +168,8 @@ func (j judgement) storedVersions() Condition {
 	left := slices.DeleteFunc(slices.Clone(d.StoredVersions), func(name string) bool { return name == v.Name })
 	patch, err := json.Marshal(map[string]any{"status": map[string]any{"storedVersions": left}})
 	switch {
-	case err != nil || len(left) == 0:
-		f.Mend = "first make another version the storage version"
+	case err != nil || v.Storage || len(left) == 0:
+		f.Mend = elsewhere
 	case v.Stored > 0 || d.Unknown > 0:
 		f.Mend = j.migrate()
 	default:
@@ -218,7 +226,7 @@ func (j judgement) requested() Condition {
 	case len(v.Requests.Asked) > 0:
 		f.Answer, f.Count = NotSafe, max(v.Requests.Total, int64(len(v.Requests.Asked)))
 		f.Text = fmt.Sprintf("%s is still asked for (%s).", v.Name, v.Requests.Basis)
-		f.Mend = "have these clients use " + d.StorageVersion()
+		f.Mend = "have these clients use " + d.successor(v.Name)
 		if v.Requests.Total == 0 {
 			f.Mend += `; "crdconform storage migrate" asks for it too and is counted, and only an audit log distinguishes that from other requests`
 		}

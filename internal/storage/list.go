@@ -281,9 +281,7 @@ func (i *inspector) managed(d *Definition, o *stored, apiVersion string) Blocker
 // applied is an object that kubectl apply was last given at a version.
 func (i *inspector) applied(d *Definition, o *stored, version string) Blocker {
 	b := Blocker{Kind: LastApplied, Resource: d.Resource(), Namespace: o.Namespace, Name: o.Name, By: "kubectl apply"}
-	if to := d.StorageVersion(); version != to {
-		b.Mend = strings.TrimSpace(kubectl(i.options.Flags)+" apply set-last-applied -f MANIFEST") + " # its manifest, rewritten to " + to + " with all that it had"
-	}
+	b.Mend = strings.TrimSpace(kubectl(i.options.Flags)+" apply set-last-applied -f MANIFEST") + " # its manifest, rewritten to " + d.successor(version) + " with all that it had"
 	return b
 }
 

@@ -133,7 +133,7 @@ func (n named) blocker(kind Kind, d *Definition, by string) func() Blocker {
 // manifests is about everything that is applied or upgraded once more and names the version.
 func (j judgement) manifests() []Condition {
 	d, v := j.definition, j.version
-	to := d.StorageVersion()
+	to := d.successor(v.Name)
 	all := []Condition{
 		{
 			Kind: LastApplied, Count: v.LastApplied,

@@ -20,14 +20,10 @@ type Step struct {
 // plan returns the steps from what was found to a definition without a version, in the order of the Kubernetes documentation, and of what
 // breaks otherwise. It returns none for versions that are removed already, and for the one that clients get by default.
 func (inventory *Inventory) plan(d *Definition, v *Version) []Step {
-	first := d.preferred()
-	if !v.Defined || v.Name == first {
+	if !v.Defined || v.Name == d.preferred() {
 		return nil
 	}
-	to := first
-	if !v.Storage {
-		to = d.StorageVersion()
-	}
+	to := d.successor(v.Name)
 	flags := strings.TrimSpace(d.Name + " " + v.Name + " " + inventory.Flags)
 	met := map[requirement.ID]bool{}
 	for _, c := range Judge(inventory, d, v, true).Findings {
@@ -61,6 +57,16 @@ func (inventory *Inventory) plan(d *Definition, v *Version) []Step {
 			Undo: "put it back into the definition, unserved, as long as the webhook converts it",
 		},
 	}
+}
+
+// successor is the version that takes the place of another one.
+func (d *Definition) successor(version string) string {
+	for _, candidate := range []string{d.StorageVersion(), d.preferred()} {
+		if candidate != version {
+			return candidate
+		}
+	}
+	return "another version"
 }
 
 // preferred is the version of the highest priority.
