@@ -223,7 +223,7 @@ func (e *evidence) ownership(s seen) {
 		e.uncompared++
 		return
 	}
-	wrong := unlike(before, s.owned.all, e.goes)
+	wrong := unlike(before, s.owned.all, e.goes, e.crd)
 	if wrong == "" {
 		return
 	}

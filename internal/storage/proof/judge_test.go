@@ -396,6 +396,15 @@ func TestUnlike(t *testing.T) {
 	entry := func(manager, version, fields string) owner {
 		return owner{manager, "Update", "", "example.com/" + version, fields, ""}
 	}
+	filled := apiextensionsv1.JSONSchemaProps{Default: &apiextensionsv1.JSON{Raw: []byte("1")}}
+	item := apiextensionsv1.JSONSchemaProps{Properties: map[string]apiextensionsv1.JSONSchemaProps{"mode": filled}}
+	crd := &apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{Group: "example.com", Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+		Name: "v1", Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Properties: map[string]apiextensionsv1.JSONSchemaProps{
+			"spec": {Properties: map[string]apiextensionsv1.JSONSchemaProps{
+				"host": {}, "port": filled, "list": {Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &item}}, "map": {AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{Schema: &item}},
+			}},
+		}}},
+	}, {Name: "v1beta1"}}}}
 	for name, test := range map[string]struct {
 		before, after []owner
 		want          string
@@ -410,12 +419,16 @@ func TestUnlike(t *testing.T) {
 		"none before":                       {nil, []owner{entry("before-first-apply", "v1", host)}, ""},
 		"another one owns everything":       {[]owner{entry("a", "v1", host)}, []owner{entry("a", "v1", host), entry("b", "v1", host)}, "b owns .spec.host, too"},
 		"more of the same":                  {[]owner{entry("a", "v1", host)}, []owner{entry("a", "v1", `{"f:spec":{"f:host":{},"f:image":{}}}`)}, "a owns .spec.image, too"},
+		"a default, with a list of it":      {[]owner{entry("a", "v1", host)}, []owner{entry("a", "v1", host), entry("b", "v1", `{"f:spec":{"f:port":{},"f:list":{"k:{\"name\":\"x\"}":{"f:mode":{}}},"f:map":{"f:x":{"f:mode":{}}}}}`)}, ""},
+		"a default and something else":      {[]owner{entry("a", "v1", host)}, []owner{entry("a", "v1", host), entry("b", "v1", `{"f:spec":{"f:port":{},"f:image":{}}}`)}, "b owns .spec.image, too"},
+		"a default that had an owner":       {[]owner{entry("a", "v1", `{"f:spec":{"f:port":{}}}`)}, []owner{entry("a", "v1", `{"f:spec":{"f:port":{}}}`), entry("b", "v1", `{"f:spec":{"f:port":{}}}`)}, "b owns .spec.port, too"},
+		"a default of another version":      {[]owner{entry("a", "v1", host)}, []owner{entry("a", "v1", host), entry("b", "v1beta1", `{"f:spec":{"f:port":{}}}`)}, "b owns .spec.port, too"},
 		"by another operation":              {[]owner{entry("a", "v1", host)}, []owner{{"a", "Apply", "", "example.com/v1", host, ""}}, "a owns .spec.host, too"},
 		"by a subresource":                  {[]owner{entry("a", "v1", host)}, []owner{{"a", "Update", "status", "example.com/v1", host, ""}}, "a owns .spec.host, too"},
 		"joined by the API server":          {[]owner{entry("a", "v1", host)}, []owner{entry("ancient-changes", "v1", host)}, ""},
 		"joined by the API server, earlier": {[]owner{entry("a", "v1", host), entry("ancient-changes", "v1", image)}, []owner{entry("ancient-changes", "v1", image)}, "a does not own .spec.host any more"},
 	} {
-		got := unlike(test.before, test.after, func(version string) bool { return version == "example.com/v1beta1" })
+		got := unlike(test.before, test.after, func(version string) bool { return version == "example.com/v1beta1" }, crd)
 		if !strings.HasPrefix(got, test.want) || test.want == "" && got != "" {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
@@ -106,8 +107,9 @@ func (o *owners) add(one ownership) {
 const ancient = "ancient-changes"
 
 // unlike says what is different between two ownerships that a migration must keep alike; nothing if all is well. Entries at versions
-// that go may lose fields, or be at another version afterwards. Nobody may own more than before.
-func unlike(before, after []owner, goes func(version string) bool) string {
+// that go may lose fields, or be at another version afterwards. Nobody may own more than before, except for what nobody owned and the schema
+// has a default for: whoever writes the object stores that.
+func unlike(before, after []owner, goes func(version string) bool, crd *apiextensionsv1.CustomResourceDefinition) string {
 	isAncient := func(o owner) bool { return o.manager == ancient }
 	switch {
 	case len(before) == 0: // the API server makes entries up at the first apply
@@ -118,14 +120,19 @@ func unlike(before, after []owner, goes func(version string) bool) string {
 		return "no managed fields at all, so that the next apply takes everything for its own"
 	}
 	was, is := setsOf(before, nil), setsOf(after, nil)
+	owned := &fieldpath.Set{}
+	for _, set := range was {
+		owned = owned.Union(set)
+	}
 	for _, o := range after {
-		if more := difference(is[o.name()], was[o.name()]); more != "" {
+		stored := func(path fieldpath.Path) bool { return !owned.Has(path) && hasDefault(crd, o.version, path) }
+		if more := difference(is[o.name()], was[o.name()], stored); more != "" {
 			return fmt.Sprintf("%s owns %s, too", o.manager, more)
 		}
 	}
 	stay := setsOf(before, goes)
 	for _, o := range before {
-		if less := difference(stay[o.name()], is[o.name()]); less != "" {
+		if less := difference(stay[o.name()], is[o.name()], nil); less != "" {
 			return fmt.Sprintf("%s does not own %s any more", o.manager, less)
 		}
 	}
@@ -151,9 +158,42 @@ func setsOf(entries []owner, without func(version string) bool) map[string]*fiel
 	return sets
 }
 
-// difference shows the first fields that are in one set only. The name is nobody's to give up: an entry with nothing else is there so
+// hasDefault reports whether the schema of a version, as in apiVersion, has a default for a field, or for one that it is in.
+func hasDefault(crd *apiextensionsv1.CustomResourceDefinition, apiVersion string, path fieldpath.Path) bool {
+	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return v.Schema != nil && crd.Spec.Group+"/"+v.Name == apiVersion
+	})
+	if i < 0 {
+		return false
+	}
+	at := crd.Spec.Versions[i].Schema.OpenAPIV3Schema
+	for _, step := range path {
+		switch {
+		case at == nil:
+			return false
+		case step.FieldName == nil && at.Items != nil:
+			at = at.Items.Schema
+		case step.FieldName == nil:
+			return false
+		default:
+			if field, known := at.Properties[*step.FieldName]; known {
+				at = &field
+			} else if at.AdditionalProperties != nil {
+				at = at.AdditionalProperties.Schema
+			} else {
+				return false
+			}
+		}
+		if at != nil && at.Default != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// difference shows the first fields that are in one set only, but for some. The name is nobody's to give up: an entry with nothing else is there so
 // that there is one.
-func difference(in, notIn *fieldpath.Set) string {
+func difference(in, notIn *fieldpath.Set, but func(fieldpath.Path) bool) string {
 	if in == nil {
 		return ""
 	}
@@ -162,7 +202,11 @@ func difference(in, notIn *fieldpath.Set) string {
 	}
 	rest := in.Difference(notIn).Difference(fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "name")))
 	var paths []string
-	rest.Iterate(func(path fieldpath.Path) { paths = append(paths, path.String()) })
+	rest.Iterate(func(path fieldpath.Path) {
+		if but == nil || !but(path) {
+			paths = append(paths, path.String())
+		}
+	})
 	if len(paths) == 0 {
 		return ""
 	}

@@ -14,29 +14,40 @@ import (
 	"github.com/crdconform/crdconform/internal/storage/proof"
 )
 
-// TestMigrateDefaults has the dry run show defaults that any write stores, and the proof not hold them against the migration.
+// TestMigrateDefaults has the dry run show defaults that any write stores, and the proof hold neither them nor their owner against the
+// migration.
 func TestMigrateDefaults(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, fixtures.Webhook, fixtures.WithProperty("v1", "extra", apiextensionsv1.JSONSchemaProps{Type: "integer", Default: &apiextensionsv1.JSON{Raw: []byte("179")}}))
-	s.populate(3)
-	s.change(fixtures.StoredAt("v1"))
-	result, err := migrate.Run(t.Context(), s.config, s.name, migrate.Options{Steps: []migrate.Step{migrate.DryRun}})
+	for name, definition := range map[string]fixtures.Definition{"webhook": fixtures.Webhook, "none": fixtures.None} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, definition, fixtures.WithProperty("v1", "extra", apiextensionsv1.JSONSchemaProps{Type: "integer", Default: &apiextensionsv1.JSON{Raw: []byte("179")}}))
+			s.populate(3)
+			s.change(fixtures.StoredAt("v1"))
+			s.migratesDefaults()
+		})
+	}
+}
+
+func (s *scene) migratesDefaults() {
+	s.Helper()
+	result, err := migrate.Run(s.Context(), s.config, s.name, migrate.Options{Steps: []migrate.Step{migrate.DryRun}})
 	if err != nil {
-		t.Fatal(err)
+		s.Fatal(err)
 	}
 	if len(result.Changes) != 1 || result.Harmed != 0 || !strings.HasPrefix(result.Changes[0].String(), ".extra (nothing, now 179) at v1: 3 objects, such as default/crontab-000") || !result.Changes[0].Default {
-		t.Errorf("got %+v", result)
+		s.Errorf("got %+v", result)
 	}
-	proving, err := proof.Begin(t.Context(), s.config, s.name, proof.Options{Storage: s.storage})
+	proving, err := proof.Begin(s.Context(), s.config, s.name, proof.Options{Storage: s.storage, Retired: "v1beta1"})
 	if err != nil {
-		t.Fatal(err)
+		s.Fatal(err)
 	}
-	if _, err := migrate.Run(t.Context(), s.config, s.name, migrate.Options{}); err != nil {
-		t.Error(err)
+	if _, err := migrate.Run(s.Context(), s.config, s.name, migrate.Options{Drop: "v1beta1"}); err != nil {
+		s.Error(err)
 	}
-	verdict, err := proving.End(t.Context())
+	verdict, err := proving.End(s.Context())
 	if err != nil || !verdict.Proved() {
-		t.Errorf("got %v, %v", verdict.Findings, err)
+		s.Errorf("got %v, %v", verdict.Findings, err)
 	}
 }
 
