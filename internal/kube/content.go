@@ -13,23 +13,31 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 )
 
-// Defaults returns what fills in the defaults of a version of a definition, as API servers do with whatever is written at it.
+// Defaults returns what fills in the defaults that any write at a version stores: those of the version and of the storage version, which
+// readers of the version see as well where it has the same field.
 func Defaults(crd *apiextensionsv1.CustomResourceDefinition, version string) (func(object map[string]any), error) {
-	for _, v := range crd.Spec.Versions {
-		if v.Name != version || v.Schema == nil {
-			continue
+	var schemas []*structuralschema.Structural
+	for _, name := range []string{version, StorageVersion(crd)} {
+		for _, v := range crd.Spec.Versions {
+			if v.Name != name || v.Schema == nil {
+				continue
+			}
+			internal := &apiextensions.CustomResourceValidation{}
+			if err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(v.Schema.DeepCopy(), internal, nil); err != nil {
+				return nil, fmt.Errorf("the schema of %s at %s: %w", crd.Name, name, err)
+			}
+			structural, err := structuralschema.NewStructural(internal.OpenAPIV3Schema)
+			if err != nil {
+				return nil, fmt.Errorf("the schema of %s at %s: %w", crd.Name, name, err)
+			}
+			schemas = append(schemas, structural)
 		}
-		internal := &apiextensions.CustomResourceValidation{}
-		if err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(v.Schema.DeepCopy(), internal, nil); err != nil {
-			return nil, fmt.Errorf("the schema of %s at %s: %w", crd.Name, version, err)
-		}
-		structural, err := structuralschema.NewStructural(internal.OpenAPIV3Schema)
-		if err != nil {
-			return nil, fmt.Errorf("the schema of %s at %s: %w", crd.Name, version, err)
-		}
-		return func(object map[string]any) { defaulting.Default(object, structural) }, nil
 	}
-	return func(map[string]any) {}, nil
+	return func(object map[string]any) {
+		for _, s := range schemas {
+			defaulting.Default(object, s)
+		}
+	}, nil
 }
 
 // Difference is a field that two objects do not have the same value in.

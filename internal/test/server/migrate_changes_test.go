@@ -18,10 +18,20 @@ import (
 // migration.
 func TestMigrateDefaults(t *testing.T) {
 	t.Parallel()
-	for name, definition := range map[string]fixtures.Definition{"webhook": fixtures.Webhook, "none": fixtures.None} {
+	filled := apiextensionsv1.JSONSchemaProps{Type: "integer", Default: &apiextensionsv1.JSON{Raw: []byte("179")}}
+	bare := apiextensionsv1.JSONSchemaProps{Type: "integer"}
+	for name, test := range map[string]struct {
+		definition fixtures.Definition
+		options    []fixtures.Option
+	}{
+		"webhook":         {fixtures.Webhook, nil},
+		"none":            {fixtures.None, nil},
+		"none at both":    {fixtures.None, []fixtures.Option{fixtures.WithProperty("v1beta1", "extra", bare)}},
+		"webhook at both": {fixtures.Webhook, []fixtures.Option{fixtures.WithProperty("v1beta1", "extra", bare)}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newScene(t, definition, fixtures.WithProperty("v1", "extra", apiextensionsv1.JSONSchemaProps{Type: "integer", Default: &apiextensionsv1.JSON{Raw: []byte("179")}}))
+			s := newScene(t, test.definition, append(test.options, fixtures.WithProperty("v1", "extra", filled))...)
 			s.populate(3)
 			s.change(fixtures.StoredAt("v1"))
 			s.migratesDefaults()
@@ -35,8 +45,13 @@ func (s *scene) migratesDefaults() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if len(result.Changes) != 1 || result.Harmed != 0 || !strings.HasPrefix(result.Changes[0].String(), ".extra (nothing, now 179) at v1: 3 objects, such as default/crontab-000") || !result.Changes[0].Default {
+	if len(result.Changes) == 0 || result.Harmed != 0 {
 		s.Errorf("got %+v", result)
+	}
+	for _, one := range result.Changes {
+		if !strings.HasPrefix(one.String(), ".extra (nothing, now 179) at "+one.Version+": 3 objects, such as default/crontab-000") || !one.Default {
+			s.Errorf("got %s", one)
+		}
 	}
 	proving, err := proof.Begin(s.Context(), s.config, s.name, proof.Options{Storage: s.storage, Retired: "v1beta1"})
 	if err != nil {
