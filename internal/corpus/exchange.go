@@ -49,6 +49,18 @@ func (s *Schema) Altered(object *unstructured.Unstructured, path string) []*unst
 	return variants
 }
 
+// All returns every value that the schema allows at a path: the members of an enum, or true and false. It is empty where there are more.
+func (s *Schema) All(path string) []any {
+	n := s.at(fieldpath.Split(path))
+	switch {
+	case n == nil:
+		return nil
+	case n.enum == nil && n.kind == boolean:
+		return []any{true, false}
+	}
+	return slices.DeleteFunc(slices.Clone(n.enum), func(value any) bool { return value == nil || !n.accepts(value) })
+}
+
 // Value returns the value at a path, and whether there is one.
 func Value(object map[string]any, path string) (any, bool) {
 	return fieldpath.Value(object, fieldpath.Split(path))

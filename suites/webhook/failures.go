@@ -42,6 +42,9 @@ func (fs *failures) all(ctx context.Context) []found {
 	add := func(r refusal, by intent) {
 		if r.failed() {
 			seen[r.words()] = true
+			if by == maybeMeant && fs.refusesAll(ctx, r) {
+				by = notMeant
+			}
 			all = append(all, fs.refusedObject(r, by))
 		}
 	}
@@ -93,8 +96,23 @@ type intent int
 
 const (
 	maybeMeant intent = iota // others of the version are converted, so that one of its values may be refused
-	notMeant                 // none of the version is converted, or it is a sample, which is there to be converted
+	notMeant                 // none of the version is converted, none that has a field, or it is a sample, which is there to be converted
 )
+
+// refusesAll reports whether the webhook refuses an object whatever the value of its only field is, as far as all values can be tried.
+func (fs *failures) refusesAll(ctx context.Context, r refusal) bool {
+	s := fs.definition.schemaOf(r.version)
+	given := s.Given(r.object)
+	if r.needs != "" || len(given) != 1 {
+		return false
+	}
+	var objects []*unstructured.Unstructured
+	for _, value := range s.All(given[0]) {
+		objects = append(objects, corpus.With(r.object, given[0], value))
+	}
+	accepted := func(o outcome) bool { return o.raw != nil || !(refusal{x: o.x}).failed() }
+	return len(objects) > 0 && !slices.ContainsFunc(fs.talk.answers(ctx, corpus.Pair{From: r.version, To: r.x.to}, objects), accepted) && ctx.Err() == nil
+}
 
 // refusedObject is that an object was not converted. If a smaller object is not either, it names the fields of that.
 func (fs *failures) refusedObject(r refusal, by intent) found {

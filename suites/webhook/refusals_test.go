@@ -114,3 +114,46 @@ func TestRefusalsHideNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusesAll has a webhook that accepts no value of a field fail, if all can be tried, and one that refuses some be Tolerated.
+func TestRefusesAll(t *testing.T) {
+	t.Parallel()
+	const schema = "{type: object, properties: {spec: {type: object, properties: {name: {type: string}, mode: {type: string, enum: [A, B]}, hot: {type: boolean}}}}}"
+	const crd = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: modes.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: modes, kind: Mode}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: ` + schema + `}}
+  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: ` + schema + `}}
+`
+	for name, test := range map[string]struct {
+		refuses func(spec map[string]any) bool
+		want    requirement.Verdict
+	}{
+		"a member":        {func(spec map[string]any) bool { return spec["mode"] == "A" }, requirement.Tolerated},
+		"the enum":        {func(spec map[string]any) bool { return spec["mode"] != nil }, requirement.Failed},
+		"true":            {func(spec map[string]any) bool { return spec["hot"] == true }, requirement.Tolerated},
+		"true and false":  {func(spec map[string]any) bool { return spec["hot"] != nil }, requirement.Failed},
+		"text that it is": {func(spec map[string]any) bool { return spec["name"] != nil }, requirement.Tolerated}, // another may be right
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			subject := served{handler: stranger{converts: func(_, _ string, object map[string]any) string {
+				if spec := specOf(object); spec != nil && test.refuses(spec) {
+					return "unsupported value"
+				}
+				return ""
+			}}}.of(t, crd)
+			for _, r := range selected(t, subject, 1, requirement.WebhookFailureAvoided) {
+				if r.Verdict != test.want {
+					t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+				}
+			}
+		})
+	}
+}
