@@ -13,18 +13,7 @@ import (
 
 // batches has the specs that ask for several objects at once.
 type batches struct {
-	env        *suites.Env
-	definition *definition
-	exhibits   *exhibits
-	talk       *conversation
-	routes     *routes
-	stock      *stock
-	crossings  *crossings
-	standard   *standards
-	journeys   *journeys
-	effort     *effort
-	dependence *dependence
-	trials     *trials
+	judging
 	roundTrips *roundTrips
 }
 
@@ -118,9 +107,9 @@ func (bs *batches) confused(ctx context.Context) requirement.ID {
 func (bs *batches) ownVersion(ctx SpecContext) {
 	what := bs.roundTrips.identity(ctx)
 	bs.standard.sound(ctx)
-	bs.effort.came = 0
+	bs.effort.tried = 0
 	all, _ := bs.trials.against(ctx, what)
-	bs.env.Tried(bs.effort.came)
+	bs.env.Tried(bs.effort.tried)
 	bs.trials.report(ctx, what, all)
 	found, by := bs.among(ctx)
 	if by != "" && !found && len(all) == 0 {

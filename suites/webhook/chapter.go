@@ -11,21 +11,32 @@ import (
 	"github.com/crdconform/crdconform/reports"
 )
 
-// chapter is made of parts. Each says at its fields which of those above it it uses. What several specs look at is asked once, and
-// kept in the part that asks.
-type chapter struct {
+// asking is what it takes to ask the webhook.
+type asking struct {
+	env        *suites.Env
 	definition *definition
 	budget     *budget
 	exhibits   *exhibits
 	connection *connection
 	talk       *conversation
 	routes     *routes
-	stock      *stock
-	crossings  *crossings
-	standard   *standards
-	coverage   *coverage
-	journeys   *journeys
-	losses     *losses
+}
+
+// material is what the webhook is asked to convert, and what came of that. What several specs look at is asked once, and kept in the
+// part that asks.
+type material struct {
+	asking
+	stock     *stock
+	crossings *crossings
+	standard  *standards
+	coverage  *coverage
+	journeys  *journeys
+	losses    *losses
+}
+
+// judging is what turns what came back into findings.
+type judging struct {
+	material
 	effort     *effort
 	survivors  *survivors
 	failures   *failures
@@ -37,8 +48,12 @@ type chapter struct {
 	gathering  *gathering
 	trials     *trials
 	keeping    *keeping
+}
 
-	// the specs
+// chapter has the types that the specs are methods of. Each embeds the layer that it needs, and parts embed the layer below their own.
+type chapter struct {
+	judging
+
 	roundTrips   *roundTrips
 	batches      *batches
 	editing      *editing
@@ -57,123 +72,64 @@ type chapter struct {
 
 // assemble makes the parts for one run. The same is asked for again after a tick.
 func assemble(env *suites.Env, tick time.Duration) *chapter {
-	ch := &chapter{}
-	ch.definition = &definition{env: env}
-	ch.budget = &budget{env: env}
-	ch.exhibits = &exhibits{env: env}
-	ch.connection = &connection{env: env, exhibits: ch.exhibits}
-	ch.talk = &conversation{env: env, exhibits: ch.exhibits, connection: ch.connection, written: map[*unstructured.Unstructured]json.RawMessage{}}
-	ch.routes = &routes{env: env, definition: ch.definition, connection: ch.connection, talk: ch.talk}
-	ch.stock = &stock{
-		env: env, definition: ch.definition, budget: ch.budget, exhibits: ch.exhibits, connection: ch.connection, talk: ch.talk,
-		routes: ch.routes, pools: map[string]*pool{}, unwanted: map[string][]refusal{},
+	j := newJudging(newMaterial(newAsking(env)))
+	trips := &roundTrips{judging: j}
+	return &chapter{
+		judging:      j,
+		roundTrips:   trips,
+		batches:      &batches{judging: j, roundTrips: trips},
+		editing:      &editing{judging: j},
+		styles:       &styles{judging: j},
+		sizes:        &sizes{judging: j},
+		results:      &results{judging: j},
+		comparison:   &comparison{judging: j},
+		expectations: &expectations{material: j.material},
+		repetition:   &repetition{judging: j, tick: tick},
+		past:         &past{judging: j, stale: map[string]*earlier{}},
+		requests:     &requests{judging: j},
+		breakdowns:   &breakdowns{judging: j},
+		responses:    &responses{material: j.material},
+		security:     &security{material: j.material},
+	}
+}
+
+func newAsking(env *suites.Env) asking {
+	a := asking{env: env, definition: &definition{env: env}, budget: &budget{env: env}, exhibits: &exhibits{env: env}}
+	a.connection = &connection{env: env, exhibits: a.exhibits}
+	a.talk = &conversation{env: env, exhibits: a.exhibits, connection: a.connection, written: map[*unstructured.Unstructured]json.RawMessage{}}
+	a.routes = &routes{env: env, definition: a.definition, connection: a.connection, talk: a.talk}
+	return a
+}
+
+func newMaterial(a asking) material {
+	m := material{asking: a, losses: &losses{asking: a, declarations: map[string]bool{}}}
+	m.stock = &stock{
+		asking: a, pools: map[string]*pool{}, unwanted: map[string][]refusal{},
 		everything: map[string][]*unstructured.Unstructured{}, mixed: map[string]int{},
 		special: map[string]map[corpus.Style][]*unstructured.Unstructured{},
 	}
-	ch.crossings = &crossings{env: env, definition: ch.definition, talk: ch.talk, routes: ch.routes, stock: ch.stock}
-	ch.standard = &standards{
-		env: env, exhibits: ch.exhibits, connection: ch.connection, talk: ch.talk, routes: ch.routes, stock: ch.stock,
-		crossings: ch.crossings,
-	}
-	ch.coverage = &coverage{
-		env: env, definition: ch.definition, stock: ch.stock, crossings: ch.crossings, of: map[corpus.Pair]*corpus.Coverage{},
+	m.crossings = &crossings{asking: a, stock: m.stock}
+	m.standard = &standards{asking: a, stock: m.stock, crossings: m.crossings}
+	m.coverage = &coverage{
+		asking: a, stock: m.stock, crossings: m.crossings, of: map[corpus.Pair]*corpus.Coverage{},
 		reported: map[corpus.Pair]reports.Coverage{},
 	}
-	ch.journeys = &journeys{talk: ch.talk, stock: ch.stock, coverage: ch.coverage, trips: map[corpus.Pair][]trip{}}
-	ch.losses = &losses{env: env, definition: ch.definition, talk: ch.talk, declarations: map[string]bool{}}
-	ch.effort = &effort{}
-	ch.survivors = &survivors{
-		definition: ch.definition, connection: ch.connection, talk: ch.talk, stock: ch.stock, crossings: ch.crossings,
-		journeys: ch.journeys, places: map[corpus.Pair]map[string]bool{},
+	m.journeys = &journeys{asking: a, stock: m.stock, coverage: m.coverage, trips: map[corpus.Pair][]trip{}}
+	return m
+}
+
+func newJudging(m material) judging {
+	j := judging{
+		material: m, effort: &effort{}, failures: &failures{material: m}, recall: &recall{material: m}, findings: &findings{asking: m.asking},
+		survivors:  &survivors{material: m, places: map[corpus.Pair]map[string]bool{}},
+		dependence: &dependence{material: m, lonely: map[corpus.Pair][]*unstructured.Unstructured{}},
 	}
-	ch.failures = &failures{
-		env: env, definition: ch.definition, talk: ch.talk, routes: ch.routes, stock: ch.stock, crossings: ch.crossings,
-		standard: ch.standard, journeys: ch.journeys,
-	}
-	ch.dependence = &dependence{
-		definition: ch.definition, exhibits: ch.exhibits, connection: ch.connection, talk: ch.talk, stock: ch.stock,
-		crossings: ch.crossings, standard: ch.standard, journeys: ch.journeys, lonely: map[corpus.Pair][]*unstructured.Unstructured{},
-	}
-	ch.recall = &recall{definition: ch.definition, talk: ch.talk, stock: ch.stock, crossings: ch.crossings}
-	ch.findings = &findings{env: env, definition: ch.definition}
-	ch.examiner = &examiner{
-		env: env, definition: ch.definition, budget: ch.budget, connection: ch.connection, talk: ch.talk, findings: ch.findings,
-	}
-	ch.causes = &causes{
-		env: env, definition: ch.definition, budget: ch.budget, connection: ch.connection, talk: ch.talk, routes: ch.routes,
-		stock: ch.stock, journeys: ch.journeys, survivors: ch.survivors, failures: ch.failures, examiner: ch.examiner,
-	}
-	ch.gathering = &gathering{
-		connection: ch.connection, talk: ch.talk, standard: ch.standard, dependence: ch.dependence, recall: ch.recall,
-		examiner: ch.examiner, causes: ch.causes,
-	}
-	ch.trials = &trials{
-		env: env, definition: ch.definition, budget: ch.budget, exhibits: ch.exhibits, crossings: ch.crossings, standard: ch.standard,
-		effort: ch.effort, survivors: ch.survivors, findings: ch.findings, gathering: ch.gathering,
-	}
-	ch.keeping = &keeping{
-		definition: ch.definition, talk: ch.talk, stock: ch.stock, crossings: ch.crossings, coverage: ch.coverage, journeys: ch.journeys,
-		losses: ch.losses, effort: ch.effort, survivors: ch.survivors, failures: ch.failures,
-	}
-	ch.roundTrips = &roundTrips{
-		env: env, definition: ch.definition, talk: ch.talk, routes: ch.routes, stock: ch.stock, journeys: ch.journeys, losses: ch.losses,
-		effort: ch.effort, keeping: ch.keeping,
-	}
-	ch.batches = &batches{
-		env: env, definition: ch.definition, exhibits: ch.exhibits, talk: ch.talk, routes: ch.routes, stock: ch.stock,
-		crossings: ch.crossings, standard: ch.standard, journeys: ch.journeys, effort: ch.effort, dependence: ch.dependence,
-		trials: ch.trials, roundTrips: ch.roundTrips,
-	}
-	ch.editing = &editing{
-		env: env, definition: ch.definition, budget: ch.budget, talk: ch.talk, stock: ch.stock, journeys: ch.journeys, losses: ch.losses,
-		effort: ch.effort, survivors: ch.survivors, keeping: ch.keeping,
-	}
-	ch.styles = &styles{
-		env: env, definition: ch.definition, exhibits: ch.exhibits, talk: ch.talk, stock: ch.stock, crossings: ch.crossings,
-		standard: ch.standard, journeys: ch.journeys, losses: ch.losses, effort: ch.effort, trials: ch.trials, keeping: ch.keeping,
-	}
-	ch.sizes = &sizes{
-		env: env, definition: ch.definition, budget: ch.budget, connection: ch.connection, talk: ch.talk, stock: ch.stock,
-		crossings: ch.crossings, standard: ch.standard, journeys: ch.journeys, effort: ch.effort, findings: ch.findings,
-		trials: ch.trials, keeping: ch.keeping,
-	}
-	ch.results = &results{
-		env: env, definition: ch.definition, budget: ch.budget, stock: ch.stock, crossings: ch.crossings, standard: ch.standard,
-		journeys: ch.journeys, losses: ch.losses, effort: ch.effort, dependence: ch.dependence, findings: ch.findings,
-		trials: ch.trials, keeping: ch.keeping,
-	}
-	ch.comparison = &comparison{
-		env: env, definition: ch.definition, stock: ch.stock, standard: ch.standard, journeys: ch.journeys, losses: ch.losses,
-		effort: ch.effort, dependence: ch.dependence, trials: ch.trials,
-	}
-	ch.expectations = &expectations{
-		env: env, definition: ch.definition, exhibits: ch.exhibits, connection: ch.connection, talk: ch.talk, standard: ch.standard,
-	}
-	ch.repetition = &repetition{
-		env: env, definition: ch.definition, exhibits: ch.exhibits, connection: ch.connection, talk: ch.talk, stock: ch.stock,
-		crossings: ch.crossings, standard: ch.standard, journeys: ch.journeys, effort: ch.effort, trials: ch.trials, tick: tick,
-	}
-	ch.past = &past{
-		env: env, definition: ch.definition, talk: ch.talk, stock: ch.stock, crossings: ch.crossings, standard: ch.standard,
-		journeys: ch.journeys, losses: ch.losses, effort: ch.effort, trials: ch.trials, keeping: ch.keeping, stale: map[string]*earlier{},
-	}
-	ch.requests = &requests{
-		env: env, definition: ch.definition, exhibits: ch.exhibits, connection: ch.connection, talk: ch.talk, routes: ch.routes,
-		stock: ch.stock, crossings: ch.crossings, standard: ch.standard, failures: ch.failures, trials: ch.trials, keeping: ch.keeping,
-	}
-	ch.breakdowns = &breakdowns{
-		env: env, definition: ch.definition, talk: ch.talk, routes: ch.routes, stock: ch.stock, crossings: ch.crossings,
-		standard: ch.standard, journeys: ch.journeys, effort: ch.effort, failures: ch.failures, trials: ch.trials, keeping: ch.keeping,
-	}
-	ch.responses = &responses{
-		env: env, definition: ch.definition, exhibits: ch.exhibits, connection: ch.connection, talk: ch.talk, stock: ch.stock,
-		crossings: ch.crossings, standard: ch.standard, journeys: ch.journeys,
-	}
-	ch.security = &security{
-		env: env, exhibits: ch.exhibits, connection: ch.connection, talk: ch.talk, routes: ch.routes, stock: ch.stock,
-		standard: ch.standard,
-	}
-	return ch
+	j.examiner = &examiner{asking: m.asking, findings: j.findings}
+	j.causes = &causes{material: m, survivors: j.survivors, failures: j.failures, examiner: j.examiner}
+	j.gathering = &gathering{material: m, dependence: j.dependence, recall: j.recall, examiner: j.examiner, causes: j.causes}
+	j.trials = &trials{material: m, effort: j.effort, survivors: j.survivors, findings: j.findings, gathering: j.gathering}
+	j.keeping = &keeping{material: m, effort: j.effort, survivors: j.survivors, failures: j.failures}
+	return j
 }
 
 // forget drops the objects that were made, and what came of them: of a large definition, more than all that other chapters use. What is asked

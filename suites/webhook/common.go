@@ -11,7 +11,6 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
 	"github.com/crdconform/crdconform/internal/kube"
-	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // mostAsked is how many requests an inquiry may take.
@@ -22,17 +21,10 @@ const fewSharing = 3
 
 // causes looks for what the places that a spec found have in common.
 type causes struct {
-	env        *suites.Env
-	definition *definition
-	budget     *budget
-	connection *connection
-	talk       *conversation
-	routes     *routes
-	stock      *stock
-	journeys   *journeys
-	survivors  *survivors
-	failures   *failures
-	examiner   *examiner
+	material
+	survivors *survivors
+	failures  *failures
+	examiner  *examiner
 }
 
 // inquiry looks for what the places that a spec found have in common, so that one defect is one cause. It asks for objects within bounds.

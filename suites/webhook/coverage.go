@@ -9,16 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/reports"
 )
 
 // coverage counts which fields have been tried on the way of each pair, and what came of them.
 type coverage struct {
-	env        *suites.Env
-	definition *definition
-	stock      *stock
-	crossings  *crossings
+	asking
+	stock     *stock
+	crossings *crossings
 
 	of       map[corpus.Pair]*corpus.Coverage // what was tried
 	reported map[corpus.Pair]reports.Coverage // the same as it was reported last

@@ -17,14 +17,7 @@ import (
 
 // dependence inquires whether an object is converted otherwise among others than alone.
 type dependence struct {
-	definition *definition
-	exhibits   *exhibits
-	connection *connection
-	talk       *conversation
-	stock      *stock
-	crossings  *crossings
-	standard   *standards
-	journeys   *journeys
+	material
 
 	known  *[]dependency                                // nil before they are known
 	lonely map[corpus.Pair][]*unstructured.Unstructured // the objects of batches that were converted, and are not alone

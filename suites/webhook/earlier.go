@@ -9,23 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
 
 // past has the specs about objects that earlier schemas allowed.
 type past struct {
-	env        *suites.Env
-	definition *definition
-	talk       *conversation
-	stock      *stock
-	crossings  *crossings
-	standard   *standards
-	journeys   *journeys
-	losses     *losses
-	effort     *effort
-	trials     *trials
-	keeping    *keeping
+	judging
 
 	stale   map[string]*earlier // what is known of objects of earlier schemas, by version
 	counted bool                // whether they were reported
@@ -187,18 +176,18 @@ func (p *past) earlierKept(ctx SpecContext) {
 			switch {
 			case t.there.object == nil:
 			case p.definition.oneWay(pair):
-				p.effort.came++
+				p.effort.tried++
 				for _, l := range forth(ctx, i, t) {
 					add(i, pair.String(), l, t.there.x)
 				}
 			case t.back.object == nil:
-				p.effort.came++
+				p.effort.tried++
 				if f := p.stuck(ctx, pair, of[i], t); f != nil {
 					f.object = places[i]
 					findings = append(findings, *f)
 				}
 			default:
-				p.effort.came++
+				p.effort.tried++
 				for _, l := range p.losses.lost(pair, of[i].Object, t.back.object) {
 					add(i, there(pair), l, t.back.x)
 				}
@@ -206,7 +195,7 @@ func (p *past) earlierKept(ctx SpecContext) {
 		}
 		return findings
 	}})
-	if p.effort.came == 0 {
+	if p.effort.tried == 0 {
 		Skip(fmt.Sprintf("cannot be judged while %s fails for every object", requirement.WebhookFailureEarlierSchemas))
 	}
 }

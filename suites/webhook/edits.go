@@ -11,21 +11,11 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
-	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // editing has the specs that change objects at another version before they come back.
 type editing struct {
-	env        *suites.Env
-	definition *definition
-	budget     *budget
-	talk       *conversation
-	stock      *stock
-	journeys   *journeys
-	losses     *losses
-	effort     *effort
-	survivors  *survivors
-	keeping    *keeping
+	judging
 }
 
 const (
@@ -152,7 +142,7 @@ func (ed *editing) undone(ctx context.Context, pair corpus.Pair, objects []*unst
 		if t.back.object == nil {
 			continue
 		}
-		ed.effort.came++
+		ed.effort.tried++
 		before := len(findings)
 		for _, l := range ed.losses.lost(other, e.object.Object, t.back.object) {
 			if l.After == nil || strings.HasPrefix(l.Path, "metadata.") {
@@ -238,7 +228,7 @@ func (ed *editing) returned(ctx context.Context, pair corpus.Pair, objects []*un
 		if t.back.object == nil {
 			continue
 		}
-		ed.effort.came++
+		ed.effort.tried++
 		value, isBack := corpus.Value(t.back.object, e.path)
 		if !isBack || corpus.IsEmpty(value) || ed.losses.declared(other, e.path) || ed.losses.declared(pair, e.path) {
 			continue

@@ -13,21 +13,12 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
-	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
 
 // comparison has the spec that compares the fields that two versions have in common.
 type comparison struct {
-	env        *suites.Env
-	definition *definition
-	stock      *stock
-	standard   *standards
-	journeys   *journeys
-	losses     *losses
-	effort     *effort
-	dependence *dependence
-	trials     *trials
+	judging
 }
 
 const (
@@ -144,7 +135,7 @@ func (e *equality) suspects(pair corpus.Pair, c *common, objects []*unstructured
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[a], sizes[b]) })
-	e.p.effort.came += len(order)
+	e.p.effort.tried += len(order)
 	for _, i := range order {
 		converted := e.converted(pair, objects[i], trips[i])
 		lost := from.Losses(objects[i].Object, trips[i].back.object)

@@ -10,9 +10,7 @@ import (
 
 // gathering looks for the evidence of what a spec found: what shows by itself, and what that takes.
 type gathering struct {
-	connection *connection
-	talk       *conversation
-	standard   *standards
+	material
 	dependence *dependence
 	recall     *recall
 	examiner   *examiner

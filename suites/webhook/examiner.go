@@ -12,12 +12,8 @@ import (
 
 // examiner asks for objects alone: for the smallest one that has a finding, and for what in the metadata of that it takes.
 type examiner struct {
-	env        *suites.Env
-	definition *definition
-	budget     *budget
-	connection *connection
-	talk       *conversation
-	findings   *findings
+	asking
+	findings *findings
 }
 
 const (

@@ -10,7 +10,6 @@ import (
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures"
-	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -18,12 +17,7 @@ import (
 
 // expectations has the specs about results that are given: by the documents, or by the author.
 type expectations struct {
-	env        *suites.Env
-	definition *definition
-	exhibits   *exhibits
-	connection *connection
-	talk       *conversation
-	standard   *standards
+	material
 }
 
 // expected compares what objects become with what their author says that they become, field by field.

@@ -18,18 +18,7 @@ import (
 
 // breakdowns has the specs about failures, those that come by themselves and those that are provoked.
 type breakdowns struct {
-	env        *suites.Env
-	definition *definition
-	talk       *conversation
-	routes     *routes
-	stock      *stock
-	crossings  *crossings
-	standard   *standards
-	journeys   *journeys
-	effort     *effort
-	failures   *failures
-	trials     *trials
-	keeping    *keeping
+	judging
 }
 
 func failure(env *suites.Env, ch *chapter) {
@@ -43,7 +32,7 @@ func failure(env *suites.Env, ch *chapter) {
 
 		env.It(requirement.WebhookFailureAnnotations, "puts something else into annotations that the webhook adds, and converts the objects back", func(ctx SpecContext) {
 			ch.trials.hold(ctx, ch.breakdowns.defaced())
-			if ch.effort.came == 0 {
+			if ch.effort.tried == 0 {
 				env.Inapplicable("the webhook adds no annotations")
 			}
 		})
@@ -103,7 +92,7 @@ func (b *breakdowns) defaced() property {
 					continue
 				}
 				tried[key] = true
-				b.effort.came++
+				b.effort.tried++
 				for _, f := range b.deface(ctx, pair, o.x, converted, key, annotations[key]) {
 					f.object = i
 					findings = append(findings, f)

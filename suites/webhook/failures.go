@@ -12,21 +12,13 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
-	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
 // failures knows which objects the webhook does not convert.
 type failures struct {
-	env        *suites.Env
-	definition *definition
-	talk       *conversation
-	routes     *routes
-	stock      *stock
-	crossings  *crossings
-	standard   *standards
-	journeys   *journeys
+	material
 
 	known *[]found // nil before they are known
 }

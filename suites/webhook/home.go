@@ -47,7 +47,7 @@ func (ed *editing) atHome(ctx context.Context, pair corpus.Pair, objects []*unst
 		if t.back.object == nil {
 			continue
 		}
-		ed.effort.came++
+		ed.effort.tried++
 		for _, l := range ed.losses.lost(pair, e.object.Object, t.back.object) {
 			f := finding{e.origin, "", ed.definition.schemaOf(pair.From).Place(l.Path), l.String() + ", as it was before", partOf(l), t.back.x, ed.losses.effectOf(pair.From, l)}
 			f.effect.noted = true

@@ -65,7 +65,7 @@ func (ed *editing) astray(ctx context.Context, pair corpus.Pair, objects []*unst
 		if o.object == nil || before == nil {
 			continue
 		}
-		ed.effort.came++
+		ed.effort.tried++
 		for _, a := range schema.Astray(before, o.object) {
 			place := schema.Place(a.Path)
 			if seen[place] || ed.losses.declared(pair, a.Path) {

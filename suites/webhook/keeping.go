@@ -12,16 +12,10 @@ import (
 
 // keeping is about what objects keep on the way to another version and back.
 type keeping struct {
-	definition *definition
-	talk       *conversation
-	stock      *stock
-	crossings  *crossings
-	coverage   *coverage
-	journeys   *journeys
-	losses     *losses
-	effort     *effort
-	survivors  *survivors
-	failures   *failures
+	material
+	effort    *effort
+	survivors *survivors
+	failures  *failures
 
 	losing map[string]bool // the places in which objects without anything special about them lose something, nil before they are known
 }
@@ -50,7 +44,7 @@ func (k *keeping) keptOf(objects func(ctx context.Context, version string) []*un
 		for i, t := range trips {
 			switch {
 			case k.definition.oneWay(pair) && t.there.object != nil:
-				k.effort.came++
+				k.effort.tried++
 				for _, l := range forth(ctx, i, t) {
 					if f := (finding{i, pair.String(), k.definition.schemaOf(pair.From).Place(l.Path), l.String() + k.losses.lacks(pair, l), partOf(l), t.there.x, k.losses.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
 						findings = append(findings, f)
@@ -66,7 +60,7 @@ func (k *keeping) keptOf(objects func(ctx context.Context, version string) []*un
 					findings = append(findings, f)
 				}
 			default:
-				k.effort.came++
+				k.effort.tried++
 				for _, l := range k.losses.lost(pair, objects[i].Object, t.back.object) {
 					if f := (finding{i, way, k.definition.schemaOf(pair.From).Place(l.Path), l.String() + k.losses.lacks(pair, l), partOf(l), t.back.x, k.losses.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
 						findings = append(findings, f)
@@ -85,7 +79,7 @@ func (k *keeping) usual(ctx context.Context) map[string]bool {
 		return k.losing
 	}
 	losing := map[string]bool{}
-	defer func(came int) { k.effort.came = came }(k.effort.came) // of the spec that asks
+	defer func(tried int) { k.effort.tried = tried }(k.effort.tried) // of the spec that asks
 	what := k.kept(k.stock.each)
 	for _, pair := range k.crossings.pairs(ctx) {
 		for _, f := range what.check(ctx, pair, what.objects(ctx, pair.From)) {
@@ -134,7 +128,7 @@ func (k *keeping) converted(objects func(ctx context.Context, version string) []
 			k.coverage.meet(ctx, pair, objects, outcomes)
 		}
 		for i, o := range outcomes {
-			k.effort.came++
+			k.effort.tried++
 			if o.raw == nil && (!crashed(&o.x) || k.crossings.isClosed(ctx, pair.From) || !k.usual(ctx)[finding{trip: there(pair)}.place()]) {
 				findings = append(findings, finding{i, pair.String(), "", fmt.Sprintf("conversion failed: %s", o.x.judgement.Rejected()), none, o.x, effect{sort: refused}})
 			}

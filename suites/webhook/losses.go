@@ -10,14 +10,11 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
-	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // losses says what a conversion lost, but for what the user declares lossy and what API servers put back.
 type losses struct {
-	env        *suites.Env
-	definition *definition
-	talk       *conversation
+	asking
 
 	declarations map[string]bool // what the user declares lossy and was reported, by spec and place
 }

@@ -14,10 +14,7 @@ import (
 
 // recall inquires whether the webhook answers with what it keeps of another object.
 type recall struct {
-	definition *definition
-	talk       *conversation
-	stock      *stock
-	crossings  *crossings
+	material
 
 	known *memory // nil before it is known
 	sized *memory // the same of what it knows by their size alone

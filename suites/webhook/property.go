@@ -12,7 +12,6 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
-	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -105,21 +104,16 @@ type found struct {
 
 // effort counts for the spec that runs.
 type effort struct {
-	came int // how many objects have made the way that the spec is about: its effective trials
+	tried int // how many objects have gone all of the way that the spec that runs is about: its effective trials
 }
 
 // trials tries properties on the objects of each pair of versions, and reports what is against them.
 type trials struct {
-	env        *suites.Env
-	definition *definition
-	budget     *budget
-	exhibits   *exhibits
-	crossings  *crossings
-	standard   *standards
-	effort     *effort
-	survivors  *survivors
-	findings   *findings
-	gathering  *gathering
+	material
+	effort    *effort
+	survivors *survivors
+	findings  *findings
+	gathering *gathering
 }
 
 // hold fails the spec unless the property holds for every object at every pair of versions, with the smallest object that shows
@@ -127,9 +121,9 @@ type trials struct {
 func (ts *trials) hold(ctx context.Context, what property) int {
 	GinkgoHelper()
 	ts.standard.sound(ctx)
-	ts.effort.came = 0
+	ts.effort.tried = 0
 	all, tried := ts.against(ctx, what)
-	ts.env.Tried(ts.effort.came)
+	ts.env.Tried(ts.effort.tried)
 	ts.report(ctx, what, all)
 	return tried
 }
@@ -165,7 +159,7 @@ func (ts *trials) against(ctx context.Context, what property) ([]found, int) {
 func (ts *trials) someCame(ctx context.Context) {
 	GinkgoHelper()
 	switch {
-	case ts.effort.came > 0:
+	case ts.effort.tried > 0:
 	case !slices.ContainsFunc(ts.crossings.pairs(ctx), func(pair corpus.Pair) bool { return !ts.definition.oneWay(pair) }):
 		ts.env.Inapplicable("objects are only converted from " + strings.Join(ts.env.Subject.Corpus.Unserved, ", ") + ", which is not served, and never back")
 	default:

@@ -14,22 +14,11 @@ import (
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/pause"
-	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // repetition has the spec that asks for the same again.
 type repetition struct {
-	env        *suites.Env
-	definition *definition
-	exhibits   *exhibits
-	connection *connection
-	talk       *conversation
-	stock      *stock
-	crossings  *crossings
-	standard   *standards
-	journeys   *journeys
-	effort     *effort
-	trials     *trials
+	judging
 
 	tick time.Duration // after which the same is asked for again
 }
@@ -53,7 +42,7 @@ type asked struct {
 // and of all. It asks again for the way back, too: only what was converted has the annotations in which webhooks keep fields.
 func (r *repetition) pure(ctx SpecContext) {
 	r.standard.sound(ctx)
-	r.effort.came = 0
+	r.effort.tried = 0
 	var forth, back []asked
 	for _, pair := range r.crossings.pairs(ctx) {
 		objects := r.stock.all(ctx, pair.From)
@@ -97,7 +86,7 @@ func (r *repetition) pure(ctx SpecContext) {
 			compare(forth[n%len(forth)], then, fmt.Sprintf("%d for all versions at the same time", parallel))
 		}
 	}
-	r.env.Tried(r.effort.came)
+	r.env.Tried(r.effort.tried)
 	r.trials.report(ctx, what, all)
 }
 
@@ -117,7 +106,7 @@ func (r *repetition) unlike(pair corpus.Pair, first, then []outcome, way string)
 	var findings []finding
 	for i := range first {
 		if first[i].object != nil {
-			r.effort.came++
+			r.effort.tried++
 		}
 		at := pair.String() + ", asked again"
 		then[i].x.before = &first[i].x

@@ -16,18 +16,7 @@ import (
 
 // requests has the specs about requests that are unlike those for samples.
 type requests struct {
-	env        *suites.Env
-	definition *definition
-	exhibits   *exhibits
-	connection *connection
-	talk       *conversation
-	routes     *routes
-	stock      *stock
-	crossings  *crossings
-	standard   *standards
-	failures   *failures
-	trials     *trials
-	keeping    *keeping
+	judging
 }
 
 func request(env *suites.Env, ch *chapter) {

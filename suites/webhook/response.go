@@ -12,15 +12,7 @@ import (
 
 // responses has the specs about what the judge looks at in each response.
 type responses struct {
-	env        *suites.Env
-	definition *definition
-	exhibits   *exhibits
-	connection *connection
-	talk       *conversation
-	stock      *stock
-	crossings  *crossings
-	standard   *standards
-	journeys   *journeys
+	material
 }
 
 func response(env *suites.Env, ch *chapter) {

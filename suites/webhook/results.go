@@ -17,26 +17,14 @@ import (
 
 // results has the specs about objects after a conversion: what is there again, what was added, and whether the schemas allow it.
 type results struct {
-	env        *suites.Env
-	definition *definition
-	budget     *budget
-	stock      *stock
-	crossings  *crossings
-	standard   *standards
-	journeys   *journeys
-	losses     *losses
-	effort     *effort
-	dependence *dependence
-	findings   *findings
-	trials     *trials
-	keeping    *keeping
+	judging
 }
 
 // comesBack is about everything that objects have. Those with something large in them, and with much that a webhook keeps in annotations, are
 // tried once, here, since each specs' requests would take long.
 func (rt *results) comesBack(ctx SpecContext) {
 	rt.standard.sound(ctx)
-	rt.effort.came = 0
+	rt.effort.tried = 0
 	what := rt.keeping.kept(rt.stock.each)
 	all, _ := rt.trials.against(ctx, what)
 	made := map[string]*unstructured.Unstructured{} // by version; large ones take long to make
@@ -51,7 +39,7 @@ func (rt *results) comesBack(ctx SpecContext) {
 			}
 		}
 	}
-	rt.env.Tried(rt.effort.came)
+	rt.env.Tried(rt.effort.tried)
 	rt.trials.report(ctx, what, all)
 }
 
@@ -85,7 +73,7 @@ func (rt *results) additions(ctx SpecContext) {
 	rt.definition.needsSchemas("which values are defaults")
 	rt.standard.sound(ctx)
 	rt.dependence.independently(ctx)
-	rt.effort.came = 0
+	rt.effort.tried = 0
 	what := rt.added(rt.stock.each, wholeObjects)
 	all, _ := rt.trials.against(ctx, what)
 	if len(all) == 0 || !rt.findings.fails(all) && !rt.budget.spent() {
@@ -94,7 +82,7 @@ func (rt *results) additions(ctx SpecContext) {
 			what, all = parts, more
 		}
 	}
-	rt.env.Tried(rt.effort.came)
+	rt.env.Tried(rt.effort.tried)
 	rt.trials.report(ctx, what, fewZeros(all))
 	rt.trials.someCame(ctx)
 }
@@ -119,7 +107,7 @@ func (rt *results) added(objects func(ctx context.Context, version string) []*un
 			if slices.ContainsFunc(rt.losses.lost(pair, objects[i].Object, t.back.object), func(l corpus.Loss) bool { return !l.Empty }) {
 				continue // something else has come back, and was reported
 			}
-			rt.effort.came++
+			rt.effort.tried++
 			for _, l := range schema.Losses(t.back.object, before) {
 				isDefault := !slices.ContainsFunc(surplus, func(s corpus.Loss) bool { return strings.HasPrefix(s.Path, l.Path) })
 				if l.After == nil && !isDefault && !isFiller(schema, l) && !strings.HasPrefix(l.Path, "metadata.annotations") && !wrong(schema, t.back.object, l.Path) && !rt.losses.declared(pair, l.Path) {
@@ -153,7 +141,7 @@ func (rt *results) valid(sorts ...corpus.ProblemSort) property {
 			if o.object == nil {
 				continue
 			}
-			rt.effort.came++
+			rt.effort.tried++
 			converted := corpus.Restored(objects[i], o.object).DeepCopy().Object
 			whole(converted)
 			if !slices.Contains(sorts, corpus.Unknown) {

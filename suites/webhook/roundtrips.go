@@ -10,20 +10,11 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
-	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // roundTrips has the specs about objects that take other ways than there and back once.
 type roundTrips struct {
-	env        *suites.Env
-	definition *definition
-	talk       *conversation
-	routes     *routes
-	stock      *stock
-	journeys   *journeys
-	losses     *losses
-	effort     *effort
-	keeping    *keeping
+	judging
 }
 
 // path is the property of objects that the way by a third version makes no difference. Those that lose something there are not
@@ -59,7 +50,7 @@ func (rt *roundTrips) detour(ctx context.Context, pair corpus.Pair, by string, o
 		if end.object == nil {
 			continue
 		}
-		rt.effort.came++
+		rt.effort.tried++
 		for _, l := range apart(rt.definition.schemaOf(pair.To), direct[i].object, end.object) {
 			if !rt.losses.declared(pair, l.Path) && !rt.losses.declared(first, l.Path) {
 				way := fmt.Sprintf("%s -> %s, and by %s", pair.From, pair.To, by)
@@ -88,7 +79,7 @@ func (rt *roundTrips) identity(ctx context.Context) property {
 		same := corpus.Pair{From: pair.From, To: pair.From}
 		var findings []finding
 		for i, o := range rt.talk.convert(ctx, same, objects) {
-			rt.effort.came++
+			rt.effort.tried++
 			if o.object == nil {
 				findings = append(findings, finding{i, same.String(), "", fmt.Sprintf("expected the object as it is, got %s", o.x.judgement.Rejected()), none, o.x, effect{sort: refused}})
 				continue
@@ -147,7 +138,7 @@ func (rt *roundTrips) growth() property {
 			if last < fewest {
 				continue
 			}
-			rt.effort.came++
+			rt.effort.tried++
 			half := (last + settled) / 2
 			least, middle, most := of.sizes[settled-1], of.sizes[half], of.sizes[last-1]
 			if least < middle && middle < most {

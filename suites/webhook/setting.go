@@ -44,7 +44,7 @@ func (ed *editing) dropped(ctx context.Context, pair corpus.Pair, objects []*uns
 		if t.back.object == nil {
 			continue
 		}
-		ed.effort.came++
+		ed.effort.tried++
 		value, isThere := corpus.Value(t.back.object, e.path)
 		if isThere && !corpus.IsEmpty(value) || ed.losses.declared(other, e.path) || ed.losses.declared(pair, e.path) {
 			continue

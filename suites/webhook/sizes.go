@@ -9,25 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
 
 // sizes has the specs about large objects.
 type sizes struct {
-	env        *suites.Env
-	definition *definition
-	budget     *budget
-	connection *connection
-	talk       *conversation
-	stock      *stock
-	crossings  *crossings
-	standard   *standards
-	journeys   *journeys
-	effort     *effort
-	findings   *findings
-	trials     *trials
-	keeping    *keeping
+	judging
 }
 
 const (
@@ -153,10 +140,10 @@ func (sz *sizes) huge(ctx SpecContext) {
 		return findings
 	}
 	sz.standard.sound(ctx)
-	sz.effort.came = 0
+	sz.effort.tried = 0
 	all, tried := sz.trials.against(ctx, what)
 	all = append(all, sz.overflows(ctx)...)
-	sz.env.Tried(sz.effort.came)
+	sz.env.Tried(sz.effort.tried)
 	sz.trials.report(ctx, what, all)
 	sz.definition.needsFields(tried, "so much")
 }

@@ -9,18 +9,13 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // standards has the exchanges that most specs look at first: of the samples as they are, for each pair of versions.
 type standards struct {
-	env        *suites.Env
-	exhibits   *exhibits
-	connection *connection
-	talk       *conversation
-	routes     *routes
-	stock      *stock
-	crossings  *crossings
+	asking
+	stock     *stock
+	crossings *crossings
 
 	firsts map[string]exchange // the exchanges for the first pair, by version of ConversionReview
 	plain  []exchange          // those for all pairs, nil before all are there

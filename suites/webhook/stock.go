@@ -14,13 +14,7 @@ import (
 
 // stock has the objects that the specs of the chapter convert, by version. They are made once, from what the webhook is found to take.
 type stock struct {
-	env        *suites.Env
-	definition *definition
-	budget     *budget
-	exhibits   *exhibits
-	connection *connection
-	talk       *conversation
-	routes     *routes
+	asking
 
 	pools      map[string]*pool                                         // what is generated, by version
 	unwanted   map[string][]refusal                                     // the samples that the webhook does not convert, by version

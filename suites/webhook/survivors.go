@@ -12,12 +12,7 @@ import (
 
 // survivors knows from which places values come back, and so what of a loss is meant.
 type survivors struct {
-	definition *definition
-	connection *connection
-	talk       *conversation
-	stock      *stock
-	crossings  *crossings
-	journeys   *journeys
+	material
 
 	places map[corpus.Pair]map[string]bool // from which a value comes back, with all places around them
 }

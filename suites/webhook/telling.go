@@ -7,14 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
 
 // findings puts what was found into the order and the severity in which authors read it.
 type findings struct {
-	env        *suites.Env
-	definition *definition
+	asking
 }
 
 // newFound returns a finding with its object, and marks it if it is in content that was made up.

@@ -15,13 +15,7 @@ import (
 
 // security has the specs about the connection itself.
 type security struct {
-	env        *suites.Env
-	exhibits   *exhibits
-	connection *connection
-	talk       *conversation
-	routes     *routes
-	stock      *stock
-	standard   *standards
+	material
 }
 
 func transport(env *suites.Env, ch *chapter) {

@@ -12,7 +12,7 @@ import (
 
 // journeys takes objects to another version and back; those of the stock once for all specs.
 type journeys struct {
-	talk     *conversation
+	asking
 	stock    *stock
 	coverage *coverage
 

@@ -10,17 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
 
 // crossings are the pairs of versions between which specs convert objects: the routes but for versions that the webhook closes.
 type crossings struct {
-	env        *suites.Env
-	definition *definition
-	talk       *conversation
-	routes     *routes
-	stock      *stock
+	asking
+	stock *stock
 
 	closed *[]found // the versions that are closed to every object, nil before they are known
 }

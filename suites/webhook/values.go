@@ -11,23 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // styles has the specs about special values: text, numbers, zeros and nulls.
 type styles struct {
-	env        *suites.Env
-	definition *definition
-	exhibits   *exhibits
-	talk       *conversation
-	stock      *stock
-	crossings  *crossings
-	standard   *standards
-	journeys   *journeys
-	losses     *losses
-	effort     *effort
-	trials     *trials
-	keeping    *keeping
+	judging
 }
 
 // stylish is how many objects of a style other than plain are tried for each version.
@@ -64,7 +52,7 @@ func (st *styles) holdStyle(ctx context.Context, style corpus.Style, what string
 	GinkgoHelper()
 	special := st.keeping.specially(ctx, style, blames)
 	st.definition.needsFields(st.trials.hold(ctx, special), what)
-	if st.effort.came == 0 {
+	if st.effort.tried == 0 {
 		Skip("the webhook converts no object with such values")
 	}
 }
