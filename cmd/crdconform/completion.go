@@ -50,6 +50,19 @@ func completeContext(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completi
 	return slices.Sorted(maps.Keys(config.Contexts)), cobra.ShellCompDirectiveNoFileComp
 }
 
+// completing completes the names of what there is, with what each is about.
+func completing[T any](all func() []T, one func(T) (name, about string)) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var names []cobra.Completion
+		for _, t := range all() {
+			if name, about := one(t); strings.HasPrefix(name, begun) {
+				names = append(names, cobra.CompletionWithDesc(name, about))
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
 // complete offers the kinds of API servers that the command can use.
 func (f *clusterFlags) complete(cmd *cobra.Command) {
 	var names []cobra.Completion

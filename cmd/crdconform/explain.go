@@ -23,7 +23,7 @@ documentation, how it is checked, what a failure looks like, which faults of the
 to do about it.`,
 		Example: `  crdconform explain storage.update.rewrites
   crdconform explain --all --output json`,
-		ValidArgsFunction: completeID,
+		ValidArgsFunction: completeID(),
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case all && len(args) > 0:

@@ -77,18 +77,8 @@ or no file contains a definition.`,
 	flags.BoolVar(&l.strict, "strict", false, "treat warnings as errors")
 	flags.BoolVar(&l.rules, "rules", false, "list the rules, as text or JSON, and check nothing")
 	// It fails for flags that do not exist only.
-	_ = cmd.RegisterFlagCompletionFunc("disable", completeRule)
+	_ = cmd.RegisterFlagCompletionFunc("disable", completing(lint.Rules, func(r lint.Rule) (string, string) { return string(r.ID), r.Summary }))
 	return cmd
-}
-
-func completeRule(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	var ids []cobra.Completion
-	for _, rule := range lint.Rules() {
-		if strings.HasPrefix(string(rule.ID), begun) {
-			ids = append(ids, cobra.CompletionWithDesc(string(rule.ID), rule.Summary))
-		}
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
 func (l *linting) run(cmd *cobra.Command, s streams, args []string) error {

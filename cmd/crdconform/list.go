@@ -31,7 +31,7 @@ requirement that is checked, by requirements that are untested or obsolete, or b
   crdconform list webhook.response
   crdconform list --coverage
   crdconform list --output json`,
-		ValidArgsFunction: completeID,
+		ValidArgsFunction: completeID(),
 		RunE: func(_ *cobra.Command, args []string) error {
 			all, err := selected(args, filter)
 			if err != nil {
@@ -57,7 +57,7 @@ requirement that is checked, by requirements that are untested or obsolete, or b
 	cmd.Flags().StringSliceVar(&filter, "filter", nil, "list only these: IDs, prefixes of IDs, or patterns such as *.uid")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "format: text, json or markdown")
 	cmd.Flags().BoolVar(&showCoverage, "coverage", false, "count the sentences of the documentation by how they are covered")
-	_ = cmd.RegisterFlagCompletionFunc("filter", completeID)
+	_ = cmd.RegisterFlagCompletionFunc("filter", completeID())
 	return cmd
 }
 

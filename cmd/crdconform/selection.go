@@ -45,18 +45,12 @@ func (s *selection) again(strict bool) string {
 func (s *selection) complete(cmd *cobra.Command) {
 	for _, flag := range []string{"filter", "skip"} {
 		// It fails for flags that do not exist only.
-		_ = cmd.RegisterFlagCompletionFunc(flag, completeID)
+		_ = cmd.RegisterFlagCompletionFunc(flag, completeID())
 	}
 }
 
-func completeID(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	var ids []cobra.Completion
-	for _, r := range requirement.All() {
-		if strings.HasPrefix(string(r.ID), begun) {
-			ids = append(ids, cobra.CompletionWithDesc(string(r.ID), r.Statement))
-		}
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
+func completeID() cobra.CompletionFunc {
+	return completing(requirement.All, func(r requirement.Requirement) (string, string) { return string(r.ID), r.Statement })
 }
 
 // resolve returns which requirements are selected from those that have a spec in the areas. It fails when a pattern

@@ -48,13 +48,7 @@ With --fault, it breaks a promise, to show the consequences. The faults:
 	flags.StringVar(&v.certs, "cert-dir", "", "folder with tls.crt and tls.key to serve, in PEM, instead of a new certificate")
 	flags.DurationVar(&v.drain, "drain", 0, "how long to continue serving after SIGTERM, so that clients can switch to another webhook before it stops")
 	flags.StringSliceVar(&v.faults, "fault", nil, "promise to break; can be repeated")
-	_ = cmd.RegisterFlagCompletionFunc("fault", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		var names []cobra.Completion
-		for _, f := range webhook.Faults() {
-			names = append(names, cobra.CompletionWithDesc(f.Name, f.Summary))
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = cmd.RegisterFlagCompletionFunc("fault", completing(webhook.Faults, func(f webhook.Fault) (string, string) { return f.Name, f.Summary }))
 	return cmd
 }
 
