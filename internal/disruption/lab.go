@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/cluster"
-	"github.com/crdconform/crdconform/internal/cluster/kubeconfig"
 	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/fleet"
 	"github.com/crdconform/crdconform/internal/history"
@@ -110,7 +109,7 @@ func (l *lab) kubeconfig() (string, error) {
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	}
-	return file, kubeconfig.Write(file, l.cluster.Config())
+	return file, kube.WriteConfig(file, l.cluster.Config())
 }
 
 // serverName is the name that the webhook's certificate is valid for.

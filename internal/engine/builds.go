@@ -13,9 +13,9 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
-	"github.com/crdconform/crdconform/internal/cluster/kubeconfig"
 	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/rehearsal"
 	"github.com/crdconform/crdconform/internal/subject"
 	"github.com/crdconform/crdconform/internal/subject/deployed"
@@ -58,7 +58,7 @@ func (b programBuild) Start(ctx context.Context, api cluster.Cluster, at func(ap
 	options := subject.Options{Restarts: b.restarts}
 	if api != nil {
 		options.Kubeconfig = filepath.Join(folder, "kubeconfig")
-		if err = kubeconfig.Write(options.Kubeconfig, api.Config()); err != nil {
+		if err = kube.WriteConfig(options.Kubeconfig, api.Config()); err != nil {
 			return nil, err
 		}
 	}

@@ -1,5 +1,4 @@
-// Package kubeconfig writes the files by which programs find a cluster of the run.
-package kubeconfig
+package kube
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -8,8 +7,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Write writes a kubeconfig that only the current user can read.
-func Write(file string, c *rest.Config) error {
+// WriteConfig writes a kubeconfig for programs that use a cluster of the run, which only the current user can read.
+func WriteConfig(file string, c *rest.Config) error {
 	const name = "crdconform"
 	return clientcmd.WriteToFile(clientcmdapi.Config{
 		Clusters: map[string]*clientcmdapi.Cluster{name: {
