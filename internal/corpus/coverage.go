@@ -24,7 +24,6 @@ type Coverage struct {
 
 // covered is the evidence on a field.
 type covered struct {
-	node      *node
 	exercised bool
 	seen      map[string]int
 }
@@ -77,7 +76,7 @@ func NewCoverage(s *Schema) *Coverage {
 func (c *Coverage) expect(n *node) {
 	for _, inner := range n.parts() {
 		if !inner.shallow {
-			c.fields[inner.path] = &covered{node: inner, seen: map[string]int{}}
+			c.fields[inner.path] = &covered{seen: map[string]int{}}
 			c.expect(inner)
 		}
 	}

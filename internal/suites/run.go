@@ -37,10 +37,8 @@ type Progress interface {
 // Outcome is the outcome of a run.
 type Outcome struct {
 	Results     []Result // one for each selected spec, in the order of the catalogue
-	Started     time.Time
-	Duration    time.Duration
-	Interrupted bool // it was stopped; specs that did not run have the verdict Unknown
-	Enough      bool // a result was reason to run no more specs, which have the verdict Unknown
+	Interrupted bool     // it was stopped; specs that did not run have the verdict Unknown
+	Enough      bool     // a result was reason to run no more specs, which have the verdict Unknown
 }
 
 // one keeps runs apart: Ginkgo's tree of specs is global to the process.
@@ -187,7 +185,7 @@ func (ignoreFailure) Fail() {}
 // outcomeOf sums the report of a run up. A result that was reported for a spec is kept, even if an interruption at that moment
 // makes Ginkgo report the spec as interrupted.
 func outcomeOf(ctx context.Context, report types.Report, results map[requirement.ID]Result) (Outcome, error) {
-	outcome := Outcome{Started: report.StartTime, Duration: report.RunTime, Interrupted: ctx.Err() != nil}
+	outcome := Outcome{Interrupted: ctx.Err() != nil}
 	for _, r := range report.SpecReports {
 		if result, ok := resultOf(r); ok {
 			if before, known := results[result.Requirement]; known && result.Verdict == requirement.Unknown {

@@ -21,7 +21,6 @@ type Result struct {
 	Findings    []reports.FieldFinding
 	Immaterial  bool   // NotApplicable because the subject has nothing that the requirement is about
 	Location    string // file:line below the root of the module, of the spec, and of the failure if there was one
-	Started     time.Time
 	Duration    time.Duration
 	Output      string // what the spec logged
 	Attachments []Attachment
@@ -55,7 +54,6 @@ func resultOf(r types.SpecReport) (Result, bool) {
 		Requirement: id,
 		Text:        r.LeafNodeText,
 		Location:    where(r.LeafNodeLocation),
-		Started:     r.StartTime,
 		Duration:    r.RunTime,
 		Output:      r.CapturedGinkgoWriterOutput,
 	}

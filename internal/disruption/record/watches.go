@@ -26,7 +26,6 @@ type WatchFact struct {
 // watcher is a client that watches.
 type watcher struct {
 	version   string
-	storage   bool
 	before    bool // it watched before the fault, and saw something
 	open      bool
 	changed   time.Duration // when that became so
@@ -62,7 +61,7 @@ func (s *span) watches(h *History) ([]WatchFact, []Finding) {
 
 // follow notes an event.
 func (s *span) follow(e WatchEvent, w *watcher, fact *WatchFact) {
-	w.version, w.storage = e.Version, e.Storage
+	w.version = e.Version
 	since := e.At >= s.began
 	switch e.State {
 	case Opened:
