@@ -33,7 +33,7 @@ func (rt *results) comesBack(ctx SpecContext) {
 			break
 		}
 		objects := slices.Concat(rt.stock.singles(ctx, pair.From, corpus.Large), rt.laden(ctx, pair, made))
-		for _, f := range what.check(ctx, pair, objects) {
+		for _, f := range what.piecemeal().check(ctx, pair, objects) {
 			if !slices.ContainsFunc(all, func(known found) bool { return known.place() == f.place() }) {
 				all = append(all, rt.findings.newFound(f, pair, objects[f.object]))
 			}
@@ -77,7 +77,7 @@ func (rt *results) additions(ctx SpecContext) {
 	what := rt.added(rt.stock.each, wholeObjects)
 	all, _ := rt.trials.against(ctx, what)
 	if len(all) == 0 || !rt.findings.fails(all) && !rt.budget.spent() {
-		parts := rt.added(rt.stock.owned, partsOfObjects)
+		parts := rt.added(rt.stock.owned, partsOfObjects).piecemeal()
 		if more, _ := rt.trials.against(ctx, parts); len(all) == 0 || rt.findings.fails(more) {
 			what, all = parts, more
 		}
