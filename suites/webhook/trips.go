@@ -59,6 +59,7 @@ func (j *journeys) travel(ctx context.Context, pair corpus.Pair, objects []*unst
 	var onward []*unstructured.Unstructured
 	var places []int
 	for i, there := range j.talk.convert(ctx, pair, objects) {
+		there.object = shared(there.object, objects[i].Object)
 		trips[i].there = there
 		if there.object != nil {
 			onward = append(onward, corpus.Restored(objects[i], there.object))
@@ -66,10 +67,47 @@ func (j *journeys) travel(ctx context.Context, pair corpus.Pair, objects []*unst
 		}
 	}
 	for i, back := range j.talk.convert(ctx, reverse(pair), onward) {
+		back.object = shared(back.object, objects[places[i]].Object)
 		back.x.before = &trips[places[i]].there.x
 		trips[places[i]].back = back
 	}
 	return trips
+}
+
+// shared is what came of an object with the parts that are as they were in place of its own: what came of thousands is kept, and most of it is
+// as it was.
+func shared(object, sent map[string]any) map[string]any {
+	for key, value := range object {
+		object[key], _ = alike(value, sent[key])
+	}
+	return object
+}
+
+// alike is a value or, where both are equal, another one; of others, the parts.
+func alike(value, other any) (one any, same bool) {
+	switch value := value.(type) {
+	case map[string]any:
+		fields, isMap := other.(map[string]any)
+		same = isMap && len(fields) == len(value)
+		for key, inner := range value {
+			was, had := fields[key]
+			part, equal := alike(inner, was)
+			value[key], same = part, same && had && equal
+		}
+	case []any:
+		items, isList := other.([]any)
+		same = isList && len(items) == len(value)
+		for i := range min(len(value), len(items)) {
+			part, equal := alike(value[i], items[i])
+			value[i], same = part, same && equal
+		}
+	default:
+		same = value == other
+	}
+	if same {
+		return other, true
+	}
+	return value, false
 }
 
 // reverse is the way back.
