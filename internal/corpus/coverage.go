@@ -320,7 +320,11 @@ func (c *Coverage) Result(gaps []Gap) reports.Coverage {
 		if field.exercised {
 			result.Exercised++
 		} else {
-			result.Never = append(result.Never, reports.FieldNote{Path: path, Reason: reasonOf(path, gaps)})
+			reason := reasonOf(path, gaps)
+			if reason == "" && field.seen[seenDefault]+field.seen[seenEmpty] > 0 { // such as false where the default is true, which is for specs about zeros
+				reason = "it only had its default, or was empty"
+			}
+			result.Never = append(result.Never, reports.FieldNote{Path: path, Reason: reason})
 		}
 	}
 	return result
