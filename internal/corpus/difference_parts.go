@@ -211,6 +211,23 @@ type demand struct {
 	branches []structuralschema.NestedValueValidation
 }
 
+// named returns the values that a not names, which random values rarely meet.
+func (d demand) named() []any {
+	if d.word != "not" {
+		return nil
+	}
+	var values []any
+	for _, v := range append(slices.Concat(d.branches[0].AnyOf, d.branches[0].AllOf, d.branches[0].OneOf), d.branches[0]) {
+		for _, member := range v.Enum {
+			values = append(values, member.Object)
+		}
+		for _, text := range witnesses(v.Pattern) {
+			values = append(values, text)
+		}
+	}
+	return values
+}
+
 // demandsOf returns what a validation has in anyOf, oneOf and not.
 func demandsOf(v structuralschema.ValueValidation) []demand {
 	var all []demand
@@ -241,7 +258,7 @@ func (d *differing) choices(old, now *node) {
 		}
 		d.add(difference{
 			path: old.path, change: change, effect: Refused, at: old,
-			values: func(m, _ *maker) []any { return slices.Concat(m.only(old, sets), m.several(old)) },
+			values: func(m, _ *maker) []any { return slices.Concat(m.only(old, sets), one.named(), m.several(old)) },
 			sign:   func(p Problem) bool { return strings.Contains(p.Message, "("+one.word+")") },
 		})
 	}

@@ -184,6 +184,12 @@ func staleCases() map[string]struct {
 		"not": {`u: {type: object, properties: {a: {type: string}, b: {type: string}}}`, `u: {type: object, not: {required: [a, b]}, properties: {a: {type: string}, b: {type: string}}}`, []string{
 			`spec.u: there is a not now [refused] {"u":{"a":"autumn","b":"amber"}}`,
 		}},
+		"not a member": {`s: {type: string}`, `s: {type: string, not: {enum: [none]}}`, []string{
+			`spec.s: there is a not now [refused] {"s":"none"}`,
+		}},
+		"not a pattern": {`s: {type: string}`, `s: {type: string, not: {anyOf: [{pattern: "^kube-"}, {enum: [1]}]}}`, []string{
+			`spec.s: there is a not now [refused] {"s":"kube-"}`,
+		}},
 		"allOf": {`s: {type: string}`, `s: {type: string, allOf: [{maxLength: 3}]}`, []string{
 			`spec.s: it must be at most 3 characters long now [refused] {"s":"wint"}`,
 		}},
