@@ -72,23 +72,25 @@ func unset(object *unstructured.Unstructured) []trait {
 // plainer returns a finding for its object without what is special about its metadata, as far as that has it.
 func (x *examiner) plainer(ctx context.Context, what property, f found) found {
 	for _, t := range x.traits(f.subject) {
-		if again, is := x.without(ctx, what, f, t); is {
+		if again, is, _ := x.without(ctx, what, f, t); is {
 			f = again
 		}
 	}
 	return f
 }
 
-// without returns the same finding for its object without what is special about that, and whether that has it.
-func (x *examiner) without(ctx context.Context, what property, f found, traits ...trait) (found, bool) {
+// without returns the same finding for its object without what is special about that, whether that has it, and whether it was tried: an object
+// that is not valid is not.
+func (x *examiner) without(ctx context.Context, what property, f found, traits ...trait) (again found, is, tried bool) {
 	plain := f.subject.DeepCopy()
 	for _, t := range traits {
 		t.plain(plain)
 	}
 	if len(x.definition.schemaOf(f.pair.From).Problems(plain.Object)) > 0 {
-		return f, false
+		return f, false, false
 	}
-	return x.alone(ctx, what, f, plain)
+	again, is = x.alone(ctx, what, f, plain)
+	return again, is, true
 }
 
 // circumstances notes of the first of some places what it takes in the metadata of its object, which is as plain as can be, and of the others
@@ -104,7 +106,7 @@ func (x *examiner) circumstances(ctx context.Context, what property, places []fo
 		if places[0].isAbout(path) {
 			continue
 		}
-		if _, is := x.without(ctx, what, places[0], t); !is {
+		if _, is, tried := x.without(ctx, what, places[0], t); tried && !is {
 			takes, words = append(takes, t), append(words, path+" "+t.words)
 		}
 	}
@@ -115,7 +117,7 @@ func (x *examiner) circumstances(ctx context.Context, what property, places []fo
 	for i, f := range places {
 		isKnown := !confirming.isReached() && !x.talk.isLateHere() && !x.budget.spent() && ctx.Err() == nil
 		if i > 0 && isKnown {
-			if _, is := x.without(ctx, what, f, takes...); is {
+			if _, is, tried := x.without(ctx, what, f, takes...); is || !tried {
 				continue
 			}
 		}
