@@ -91,7 +91,8 @@ const (
 	notMeant                 // none of the version is converted, none that has a field, or it is a sample, which is there to be converted
 )
 
-// refusesAll reports whether the webhook refuses an object whatever the value of its only field is, as far as all values can be tried.
+// refusesAll reports whether the webhook refuses every value of the only field of an object, as far as all can be tried: also beside the fields that
+// other objects have, since it may need one of them.
 func (fs *failures) refusesAll(ctx context.Context, r refusal) bool {
 	s := fs.definition.schemaOf(r.version)
 	given := s.Given(r.object)
@@ -99,8 +100,13 @@ func (fs *failures) refusesAll(ctx context.Context, r refusal) bool {
 		return false
 	}
 	var objects []*unstructured.Unstructured
-	for _, value := range s.All(given[0]) {
-		objects = append(objects, corpus.With(r.object, given[0], value))
+	for _, object := range append([]*unstructured.Unstructured{r.object}, fs.stock.all(ctx, r.version)...) {
+		for _, value := range s.All(given[0]) {
+			other := fs.talk.anew(corpus.With(object, given[0], value))
+			if _, has := corpus.Value(other.Object, given[0]); has && len(s.Problems(other.Object)) == 0 {
+				objects = append(objects, other)
+			}
+		}
 	}
 	accepted := func(o outcome) bool { return o.raw != nil || !(refusal{x: o.x}).failed() }
 	return len(objects) > 0 && !slices.ContainsFunc(fs.talk.answers(ctx, corpus.Pair{From: r.version, To: r.x.to}, objects), accepted) && ctx.Err() == nil

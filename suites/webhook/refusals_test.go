@@ -139,7 +139,8 @@ spec:
 		"the enum":        {func(spec map[string]any) bool { return spec["mode"] != nil }, requirement.Failed},
 		"true":            {func(spec map[string]any) bool { return spec["hot"] == true }, requirement.Tolerated},
 		"true and false":  {func(spec map[string]any) bool { return spec["hot"] != nil }, requirement.Failed},
-		"text that it is": {func(spec map[string]any) bool { return spec["name"] != nil }, requirement.Tolerated}, // another may be right
+		"an enum alone":   {func(spec map[string]any) bool { return spec["mode"] != nil && spec["name"] == nil }, requirement.Tolerated}, // it goes with another field
+		"text that it is": {func(spec map[string]any) bool { return spec["name"] != nil }, requirement.Tolerated},                        // another may be right
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
