@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -18,8 +19,8 @@ type meaning struct {
 	words    *regexp.Regexp // in descriptions
 }
 
-// meanings returns what free strings often are.
-func meanings() []meaning {
+// meanings returns what free strings often are. Schemas have thousands of places that ask for them.
+var meanings = sync.OnceValue(func() []meaning {
 	is := func(err error) bool { return err == nil }
 	return []meaning{
 		{func(s string) bool { _, err := time.ParseDuration(s); return is(err) && s != "0" }, []string{"10s", "1h30m0s", "15m0s", "500ms", "30m", "2m"}, regexp.MustCompile(`(?i)\b(duration|time\.ParseDuration|timeout in the form)\b`)},
@@ -30,7 +31,7 @@ func meanings() []meaning {
 		{func(s string) bool { u, err := url.Parse(s); return is(err) && u.Scheme != "" && u.Host != "" }, []string{"https://example.com/path", "http://example.org:8080/", "https://registry.example.net/v2/?q=1"}, regexp.MustCompile(`\b(URLs?|URIs?)\b`)},
 		{func(s string) bool { _, err := resource.ParseQuantity(s); return is(err) && !isDigits(s) }, append(quantities(), "30m", "2m"), regexp.MustCompile(`(?i)\bresource quantity\b`)},
 	}
-}
+})
 
 func isCron(s string) bool {
 	return len(strings.Fields(s)) == 5 && strings.Trim(s, "0123456789*/,- ") == ""
@@ -65,17 +66,27 @@ func (n *node) hinted(description string) []string {
 	return slices.DeleteFunc(slices.Clone(examples), func(s string) bool { return !n.acceptsText(s) })
 }
 
+var (
+	preciseType  = regexp.MustCompile(`(?i)\b(RFC ?3339 ?Nano|MicroTime)\b`)
+	preciseWords = regexp.MustCompile(`(?i)\b((micro|nano)seconds?|fractions? of a second)\b`)
+)
+
 // isPrecise reports whether a place holds times with fractions of a second, as far as its description or its name says. Kubernetes' usual type has
 // none, and its schema does not differ from that of the type that has.
 func (n *node) isPrecise(description string) bool {
 	if n.kind != text || n.enum != nil {
 		return false
 	}
-	isTime := n.format == "date-time"
-	return regexp.MustCompile(`(?i)\b(RFC ?3339 ?Nano|MicroTime)\b`).MatchString(description) ||
-		isTime && (regexp.MustCompile(`(?i)\b((micro|nano)seconds?|fractions? of a second)\b`).MatchString(description) ||
-			slices.Contains([]string{"acquireTime", "eventTime", "renewTime"}, fieldOf(n.path)))
+	return preciseType.MatchString(description) || n.format == "date-time" &&
+		(preciseWords.MatchString(description) || slices.Contains([]string{"acquireTime", "eventTime", "renewTime"}, fieldOf(n.path)))
 }
+
+const plainWord = `[A-Za-z][A-Za-z0-9_-]*`
+
+var (
+	quotedWord  = regexp.MustCompile("[\"`'](" + plainWord + ")[\"`']")
+	choiceWords = regexp.MustCompile(`\[ *(` + plainWord + `(?: *\| *` + plainWord + `)+) *\]`)
+)
 
 // mostNamed is how many of the strings are tried that a description names.
 const mostNamed = 6
@@ -85,14 +96,11 @@ func (n *node) namedIn(description string) []string {
 	if n.kind != text || n.enum != nil || !n.isFree() || len(n.hints) > 0 || !strings.ContainsAny(description, "\"`'|") {
 		return nil
 	}
-	const word = `[A-Za-z][A-Za-z0-9_-]*`
-	quoted := regexp.MustCompile("[\"`'](" + word + ")[\"`']")
-	choice := regexp.MustCompile(`\[ *(` + word + `(?: *\| *` + word + `)+) *\]`)
 	var words []string
-	for _, match := range quoted.FindAllStringSubmatch(description, -1) {
+	for _, match := range quotedWord.FindAllStringSubmatch(description, -1) {
 		words = append(words, match[1])
 	}
-	for _, match := range choice.FindAllStringSubmatch(description, -1) {
+	for _, match := range choiceWords.FindAllStringSubmatch(description, -1) {
 		for one := range strings.SplitSeq(match[1], "|") {
 			words = append(words, strings.TrimSpace(one))
 		}

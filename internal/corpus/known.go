@@ -4,6 +4,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 
@@ -17,7 +18,7 @@ type knownType struct {
 }
 
 // knownTypes are the types that schemas leave out most often.
-func knownTypes() []knownType {
+var knownTypes = sync.OnceValue(func() []knownType {
 	return []knownType{
 		{regexp.MustCompile(`(?i)template$`), regexp.MustCompile(`(?i)\bpods?\b|PodTemplate`), podTemplate},
 		{regexp.MustCompile(`(?i)(claim|volume)\w*templates?$`), regexp.MustCompile(`(?i)\bclaims?\b|PersistentVolumeClaim`), claimTemplate},
@@ -25,7 +26,7 @@ func knownTypes() []knownType {
 			return map[string]any{"matchLabels": map[string]any{"app": "web"}, "matchExpressions": anyOf(knownParts()["key operator values"])}
 		}},
 	}
-}
+})
 
 // podTemplate has one of each thing that most pods have.
 func podTemplate() map[string]any {
