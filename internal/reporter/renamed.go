@@ -29,9 +29,9 @@ func renamed(causes []*Cause) []*Cause {
 func (c *Cause) holds(other *Cause) bool {
 	isApart := !slices.ContainsFunc(c.from, func(version string) bool { return slices.Contains(other.from, version) })
 	isInside := func(place, of string) bool { return strings.Contains(of, ".") && slices.Contains(above(place), of) } // all is in spec
-	isOne := slices.Contains(c.places, other.field) || slices.Contains(other.places, c.field) ||                      // or else values show it
-		c.kept == other.kept && c.home != "" && other.home != "" && (c.home == other.home || isInside(c.home, other.home) || isInside(other.home, c.home))
-	return c.isField() && other.isField() && isApart && isOne && c.field != other.field && slices.Equal(c.about, other.about)
+	isNamed := slices.Contains(c.places, other.field) || slices.Contains(other.places, c.field)
+	isAtHome := c.kept == other.kept && c.home != "" && other.home != "" && (c.home == other.home || isInside(c.home, other.home) || isInside(other.home, c.home))
+	return c.isField() && other.isField() && isApart && (isNamed || isAtHome) && c.field != other.field && slices.Equal(c.about, other.about)
 }
 
 // isField reports whether it is about a field that is lost or changed in every object, though the other version could keep it.
