@@ -99,17 +99,22 @@ func (fs *failures) refusesAll(ctx context.Context, r refusal) bool {
 	if r.needs != "" || len(given) != 1 {
 		return false
 	}
-	var objects []*unstructured.Unstructured
+	pair, asked := corpus.Pair{From: r.version, To: r.x.to}, false
 	for _, object := range append([]*unstructured.Unstructured{r.object}, fs.stock.all(ctx, r.version)...) {
+		var others []*unstructured.Unstructured
 		for _, value := range s.All(given[0]) {
 			other := fs.talk.anew(corpus.With(object, given[0], value))
 			if _, has := corpus.Value(other.Object, given[0]); has && len(s.Problems(other.Object)) == 0 {
-				objects = append(objects, other)
+				others = append(others, other)
 			}
 		}
+		outcomes := fs.talk.answers(ctx, pair, others)
+		if slices.ContainsFunc(outcomes, func(o outcome) bool { return o.raw != nil || !(refusal{x: o.x}).failed() }) {
+			return false
+		}
+		asked = asked || len(outcomes) > 0
 	}
-	accepted := func(o outcome) bool { return o.raw != nil || !(refusal{x: o.x}).failed() }
-	return len(objects) > 0 && !slices.ContainsFunc(fs.talk.answers(ctx, corpus.Pair{From: r.version, To: r.x.to}, objects), accepted) && ctx.Err() == nil
+	return asked && ctx.Err() == nil
 }
 
 // refusedObject is that an object was not converted. If a smaller object is not either, it names the fields of that.
