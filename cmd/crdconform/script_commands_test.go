@@ -199,6 +199,7 @@ func scriptVariables(e *testscript.Env, module string) error {
 // those of hostile.Odd, and webhooks that die after 5 answers, go without TLS, and say nothing.
 func behaving(ts *testscript.TestScript, _ bool, args []string) {
 	t := testOf(ts)
+	ts.Setenv("BEHAVING", args[0])
 	switch args[0] {
 	case "dying": // it hangs up, and closes its port
 		died := make(chan struct{})
@@ -265,6 +266,7 @@ func attempt(ts *testscript.TestScript, _ bool, args []string) {
 		var out, errs strings.Builder
 		code := commandLine(context.Background(), ts, &out, &errs, args[1:])
 		if void(result{Code: code, Out: out.String()}) {
+			args = revived(ts, args)
 			continue
 		}
 		io.WriteString(ts.Stdout(), out.String())
@@ -275,6 +277,20 @@ func attempt(ts *testscript.TestScript, _ bool, args []string) {
 		return
 	}
 	ts.Fatalf("this machine is too busy to load a webhook")
+}
+
+// revived returns arguments for another attempt: a webhook that dies did so in the last one, so it is served again, elsewhere.
+func revived(ts *testscript.TestScript, args []string) []string {
+	if ts.Getenv("BEHAVING") != "dying" {
+		return args
+	}
+	dead := ts.Getenv("URL")
+	behaving(ts, false, []string{"dying"})
+	args = slices.Clone(args)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], dead, ts.Getenv("URL"))
+	}
+	return args
 }
 
 // wantReport holds the report to the forms that it has and to what was printed before, and looks for values in it: report [PATH VALUE]...
