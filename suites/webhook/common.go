@@ -16,6 +16,9 @@ import (
 // mostAsked is how many requests an inquiry may take.
 const mostAsked = 400
 
+// mostSharing is of how many places of a pair it is found out whether they share what one takes. If all of them do, so do the others of the pair.
+const mostSharing = 10
+
 // fewSharing is how many fields have one cause if they take the same in another one.
 const fewSharing = 3
 
@@ -39,8 +42,9 @@ func (c *causes) explain(ctx context.Context, what property, places []found) {
 	afterEdits(places)
 	q := &inquiry{c: c, what: what, asking: c.talk.atMost(mostAsked)}
 	q.breakdowns(ctx, places)
+	q.beside(ctx, places, q.empty)
 	q.several(ctx, places)
-	q.beside(ctx, places)
+	q.beside(ctx, places, q.turns)
 	q.moves(ctx, places)
 	q.homes(ctx, places)
 }
@@ -219,17 +223,21 @@ func loneItem(object *unstructured.Unstructured, item []fieldpath.Step) *unstruc
 // turn is what findings take in another field of their objects: that it is there, or that it is not.
 type turn struct {
 	example *unstructured.Unstructured // that has the field
-	at      string                     // the field, at the version of that
+	at      string                     // the field, at the version of that; empty if it is any that is empty
 	absent  bool
 	words   string
 
 	shown map[string]string // the field that shows it at each other version; empty if none is known to
 }
 
-// beside notes what several fields take in another field of the object, or that it is not there. Of each version it is asked of one object, the
-// smallest that shows the first of the places that nothing explains.
-func (q *inquiry) beside(ctx context.Context, places []found) {
-	asked := map[string]bool{}
+// beside notes what several fields take in the rest of the object, of which some look. Of each version these are asked of two objects, the smallest
+// that show the first of the places that nothing explains: one of which the webhook keeps other values, and one of which it need not.
+func (q *inquiry) beside(ctx context.Context, places []found, look func(ctx context.Context, places []found, first int)) {
+	type kind struct {
+		version string
+		kept    bool
+	}
+	asked := map[kind]bool{}
 	for first, f := range places {
 		fields := map[string]bool{}
 		for i, other := range places {
@@ -240,14 +248,19 @@ func (q *inquiry) beside(ctx context.Context, places []found) {
 		if len(fields) < fewSharing {
 			return
 		}
-		if places[first].when == "" && q.isOpen(f) && !asked[f.pair.From] {
-			asked[f.pair.From] = true
+		if is := (kind{f.pair.From, f.effect.kept}); places[first].when == "" && q.isOpen(f) && !asked[is] {
+			asked[is] = true
 			if first > 0 { // which is as small as can be
 				places[first] = q.c.examiner.smallest(ctx, q.what, f)
 			}
-			q.turns(ctx, places, first)
+			look(ctx, places, first)
 		}
 	}
+}
+
+// empty looks for places that take a list or an object that is empty, whichever.
+func (q *inquiry) empty(ctx context.Context, places []found, first int) {
+	q.share(ctx, places, first, &turn{example: places[first].subject, words: "where another field is an empty list or object"})
 }
 
 // turns looks for what one of some places takes, and others as well.
@@ -274,20 +287,27 @@ func (q *inquiry) share(ctx context.Context, places []found, first int, t *turn)
 	if strings.HasPrefix(t.at, "metadata") || !q.turnsOn(ctx, places[first], t) {
 		return false
 	}
-	if schema := q.c.definition.schemaOf(places[first].pair.From); !t.absent && q.shows(ctx, places[first], changed(schema, t.example, nil, t.at)) {
+	if schema := q.c.definition.schemaOf(places[first].pair.From); t.at != "" && !t.absent && q.shows(ctx, places[first], changed(schema, t.example, nil, t.at)) {
 		t.words = "where " + schema.Pattern(t.at) + " is set" // whatever the value
 	}
-	sharing, all := []int{first}, true
+	type tally struct{ asked, sharing int }
+	sharing, pairs := []int{first}, map[corpus.Pair]tally{}
 	fields := map[string]bool{places[first].path: true}
 	for i, f := range places {
 		if i == first || !q.isOpen(f) {
 			continue
 		}
-		asked := q.mayAsk(ctx)
-		if asked && q.turnsOn(ctx, f, t) || !asked && all && q.otherwise(ctx, f, t) != nil { // as far as is known
-			sharing, fields[f.path] = append(sharing, i), true
+		of, shares := pairs[f.pair], false
+		if of.asked < mostSharing && q.mayAsk(ctx) {
+			if of.asked++; q.turnsOn(ctx, f, t) {
+				of.sharing, shares = of.sharing+1, true
+			}
+			pairs[f.pair] = of
 		} else {
-			all = false
+			shares = of.asked >= fewSharing && of.sharing == of.asked && q.otherwise(ctx, f, t) != nil
+		}
+		if shares {
+			sharing, fields[f.path] = append(sharing, i), true
 		}
 	}
 	if len(fields) < fewSharing {
@@ -316,6 +336,9 @@ func (q *inquiry) turnsOn(ctx context.Context, f found, t *turn) bool {
 
 // otherwise returns the object of a finding without what it may take; nil if that is about the same field, or cannot be otherwise.
 func (q *inquiry) otherwise(ctx context.Context, f found, t *turn) *unstructured.Unstructured {
+	if t.at == "" {
+		return withoutEmpty(f)
+	}
 	at := q.at(ctx, f.pair.From, t)
 	if at == "" || fieldpath.Within(at, f.effect.at) || fieldpath.Within(f.effect.at, at) {
 		return nil
@@ -328,6 +351,28 @@ func (q *inquiry) otherwise(ctx context.Context, f found, t *turn) *unstructured
 		if schema.Place(path) == schema.Place(at) { // in whichever item
 			without = corpus.Without(without, path)
 		}
+	}
+	if without == f.subject {
+		return nil
+	}
+	return without
+}
+
+// withoutEmpty returns the object of a finding without the lists and objects that are empty, elsewhere than at the finding; nil if there are none.
+// A program that reads them has them in memory, and not in the JSON that it writes if their fields have omitempty.
+func withoutEmpty(f found) *unstructured.Unstructured {
+	without := f.subject
+	for {
+		less := without
+		for _, path := range slices.Backward(corpus.Leaves(without)) {
+			if value, _ := corpus.Value(without.Object, path); !isScalar(value) && corpus.IsEmpty(value) && !f.isAbout(path) {
+				less = corpus.Without(less, path)
+			}
+		}
+		if less == without { // which may have emptied what is around it
+			break
+		}
+		without = less
 	}
 	if without == f.subject {
 		return nil

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -102,6 +103,30 @@ func TestOneDefect(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEmptyBeside has a webhook lose three fields of an object in which any list or object is empty, as those do that keep them only if the object
+// that they write is the one that they read. It is one cause.
+func TestEmptyBeside(t *testing.T) {
+	t.Parallel()
+	subject := served{handler: changesAt("v2", func(spec map[string]any) {
+		for _, value := range spec {
+			if reflect.DeepEqual(value, []any{}) || reflect.DeepEqual(value, map[string]any{}) {
+				maps.DeleteFunc(spec, func(field string, _ any) bool { return field == "first" || field == "second" || field == "third" })
+			}
+		}
+	})}.of(t, assorted)
+	subject.Objects = 60
+	for _, r := range selected(t, subject, 1, requirement.WebhookConversionZeroValues) {
+		fields := map[string]string{}
+		for _, f := range r.Findings {
+			fields[f.Field] = f.When
+		}
+		const when = "where another field is an empty list or object"
+		if want := map[string]string{"spec.first": when, "spec.second": when, "spec.third": when}; !maps.Equal(fields, want) {
+			t.Errorf("%s: %q, want %q: %s", r.Requirement, fields, want, r.Reason)
+		}
 	}
 }
 
