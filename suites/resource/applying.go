@@ -270,7 +270,7 @@ func (r *round) move(ctx context.Context, o *object, other string) {
 	if !r.merged(ctx, o, err, "a second manager applying at %s", o.version) || r.read(ctx, o, other) == nil {
 		return
 	}
-	err = put(ctx, r, o, other, nil, map[string]any{touched: other})
+	got, err := put(ctx, r, o, other, nil, map[string]any{touched: other})
 	if r.unconverted(ctx, err) {
 		r.blame(ctx, requirement.ResourceWriteNoOp, o, "applied at %s, put at %s (stored at %s) failed: %v", o.version, other, r.storage, err)
 		return
@@ -280,10 +280,6 @@ func (r *round) move(ctx context.Context, o *object, other string) {
 		return
 	}
 	r.require(err, "putting %s at %s", o.name, other)
-	got := r.read(ctx, o, other)
-	if got == nil {
-		return
-	}
 	r.env.Tried(1)
 	r.managed(ctx, o, got, "a write at "+other, map[string]string{first: o.version, second: o.version})
 

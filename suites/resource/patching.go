@@ -138,7 +138,7 @@ func instead(of, value any) any {
 }
 
 // change is the means to change objects by such patches.
-func (p patching) change(ctx context.Context, r *round, o *object, version string, fields, annotations map[string]any) error {
+func (p patching) change(ctx context.Context, r *round, o *object, version string, fields, annotations map[string]any) (*unstructured.Unstructured, error) {
 	var edits []edit
 	for key, value := range fields {
 		edits = append(edits, edit{[]string{key}, value})
@@ -146,8 +146,7 @@ func (p patching) change(ctx context.Context, r *round, o *object, version strin
 	for key, value := range annotations {
 		edits = append(edits, edit{[]string{"metadata", "annotations", key}, value})
 	}
-	_, err := p.sendEdits(ctx, r, o, version, edits)
-	return err
+	return p.sendEdits(ctx, r, o, version, edits)
 }
 
 // sendEdits sends edits, and returns what has become of the object.
@@ -172,15 +171,17 @@ func (r *round) patch(ctx context.Context, by patching) {
 			if !r.sound(ctx, o) {
 				continue
 			}
+			var now map[string]*unstructured.Unstructured
 			for nth, at := range r.served() {
 				if patchedAt[at] == nil {
 					patchedAt[at] = map[string]int{}
 				}
 				p := patched{
-					by: by, o: o, version: at, left: mostPatches, later: len(all) - 1 - i, turn: i + nth, writes: writes, given: map[gift]bool{},
+					by: by, o: o, version: at, left: mostPatches, later: len(all) - 1 - i, turn: i + nth, now: now, writes: writes, given: map[gift]bool{},
 					done: map[string]bool{}, before: patchedAt[at],
 				}
 				r.patchAll(ctx, &p)
+				now = p.now
 				for field := range p.done {
 					patchedAt[at][field]++
 				}
@@ -193,7 +194,7 @@ func (r *round) patch(ctx context.Context, by patching) {
 func (r *round) patchAll(ctx context.Context, p *patched) {
 	GinkgoHelper()
 	var readable bool
-	if p.now, readable = r.readEverywhere(ctx, p.o, nil); !readable {
+	if p.now, readable = r.readEverywhere(ctx, p.o, p.now); !readable {
 		return
 	}
 	var donors []map[string]any
@@ -239,7 +240,7 @@ type patched struct {
 	left    int                                   // how many more patches it may get
 	later   int                                   // how many other objects of its version come after it
 	turn    int                                   // with which donor it begins, so that what was patched at one version is patched again at the next
-	now     map[string]*unstructured.Unstructured // what it is at each version
+	now     map[string]*unstructured.Unstructured // what it is at each version, where that is known
 	writes  map[gift][]string                     // what edits write, for all objects
 	given   map[gift]bool                         // the edits that it got
 	done    map[string]bool                       // the fields that were changed
@@ -383,7 +384,7 @@ func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 		effect := effects[at]
 		got := views[at]
 		if got == nil {
-			p.left = 0
+			p.left, p.now = 0, nil
 			return
 		}
 		p.now[at] = got

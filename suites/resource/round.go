@@ -295,6 +295,16 @@ func (r *round) read(ctx context.Context, o *object, version string) *unstructur
 	return r.hasRead(ctx, o, version, got, err)
 }
 
+// afterWrite is an object at its own version after a write at a version, whose answer shows it there. An answer is what a read is: API servers
+// decode what they have stored for both.
+func (r *round) afterWrite(ctx context.Context, o *object, version string, answer *unstructured.Unstructured) *unstructured.Unstructured {
+	GinkgoHelper()
+	if version == o.version {
+		return answer
+	}
+	return r.read(ctx, o, o.version)
+}
+
 // readEverywhere reads an object at all served versions at once, but for those at which it is known, until one cannot be read; it is false then.
 func (r *round) readEverywhere(ctx context.Context, o *object, known map[string]*unstructured.Unstructured) (views map[string]*unstructured.Unstructured, all bool) {
 	GinkgoHelper()

@@ -144,7 +144,7 @@ func (r *round) writeStatus(ctx context.Context, o *object) bool {
 			return false
 		}
 		read.Object["status"] = status
-		err := r.putStatus(ctx, o, o.version, read)
+		got, err := r.putStatus(ctx, o, o.version, read)
 		if refused(err) {
 			r.env.Fruitless("the API server refuses a status at %s: %v", o.version, err)
 			r.noteFields(o.version, status, err)
@@ -155,18 +155,16 @@ func (r *round) writeStatus(ctx context.Context, o *object) bool {
 		r.wrote(writeStatus, o.version, map[string]any{"status": status})
 		o.expected["status"] = status
 		r.definition.Schema(o.version).Prepare(o.expected)
-		if got := r.read(ctx, o, o.version); got != nil {
-			r.kept(ctx, o, got, "status written and read at %s (stored at %s)", o.version, r.storage)
-		}
+		r.kept(ctx, o, got, "status written and read at %s (stored at %s)", o.version, r.storage)
 		return true
 	}
 	return false
 }
 
-func (r *round) putStatus(ctx context.Context, o *object, version string, object *unstructured.Unstructured) error {
-	_, err := r.crd.At(version).Update(ctx, object, "status")
-	r.journal.addWith(version, object, o.name, "kubectl replace --subresource=status")
-	return err
+func (r *round) putStatus(ctx context.Context, o *object, version string, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	got, err := r.crd.At(version).Update(ctx, object, "status")
+	r.journal.addWith(version, object, o.name, "kubectl replace --subresource=status -o yaml")
+	return got, err
 }
 
 // rewriteEverywhere puts an object with an annotation changed, and its status as it is, at each version.
@@ -176,22 +174,22 @@ func (r *round) rewriteEverywhere(ctx context.Context, o *object) {
 		if r.read(ctx, o, version) == nil {
 			continue
 		}
-		err := put(ctx, r, o, version, nil, map[string]any{touched: version})
+		answer, err := put(ctx, r, o, version, nil, map[string]any{touched: version})
 		if refused(err) {
 			r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "putting at %s what was read there failed: %v", version, err)
 			continue
 		}
 		r.must(ctx, o, err, "putting at %s what has a status that was written at %s", version, o.version)
 		_ = unstructured.SetNestedField(o.expected, version, "metadata", "annotations", touched)
-		if read := r.read(ctx, o, version); read != nil && r.subresources(version).Status != nil {
-			err = r.putStatus(ctx, o, version, read)
+		if r.subresources(version).Status != nil {
+			answer, err = r.putStatus(ctx, o, version, answer)
 			if refused(err) {
 				r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "putting the status at %s as it was read there failed: %v", version, err)
 				continue
 			}
 			r.must(ctx, o, err, "putting the status at %s as it was read there", version)
 		}
-		if got := r.read(ctx, o, o.version); got != nil {
+		if got := r.afterWrite(ctx, o, version, answer); got != nil {
 			r.kept(ctx, o, got, "status written at %s, put at %s, read at %s (stored at %s)", o.version, version, o.version, r.storage)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 // touched is the annotation that is changed where a write is to change nothing else.
 const touched = "crdconform.dev/touched"
 
-// means is a way to change objects: to give one other fields, and an annotation, at a version.
-type means func(ctx context.Context, r *round, o *object, version string, fields, annotations map[string]any) error
+// means is a way to change objects: to give one other fields, and an annotation, at a version. It returns what has become of the object there.
+type means func(ctx context.Context, r *round, o *object, version string, fields, annotations map[string]any) (*unstructured.Unstructured, error)
 
 func updating(c *chapter) {
 	Describe("updating", func() {
@@ -112,7 +112,7 @@ func (r *round) touchEverywhere(ctx context.Context, by means, o *object) {
 		if r.read(ctx, o, version) == nil {
 			continue
 		}
-		err := by(ctx, r, o, version, nil, map[string]any{touched: value})
+		answer, err := by(ctx, r, o, version, nil, map[string]any{touched: value})
 		switch {
 		case refused(err):
 			r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "changing an annotation at %s of what was created at %s: expected it to be changed, got: %v", version, o.version, err)
@@ -122,7 +122,7 @@ func (r *round) touchEverywhere(ctx context.Context, by means, o *object) {
 		}
 		r.require(err, "changing an annotation of %s at %s", o.name, version)
 		_ = unstructured.SetNestedField(o.expected, value, "metadata", "annotations", touched)
-		if got := r.read(ctx, o, o.version); got != nil {
+		if got := r.afterWrite(ctx, o, version, answer); got != nil {
 			r.kept(ctx, o, got, "created at %s, an annotation changed at %s, read at %s (stored at %s)", o.version, version, o.version, r.storage)
 			if r.id == requirement.ResourceUpdateEveryVersion {
 				r.env.Tried(1)
@@ -134,7 +134,7 @@ func (r *round) touchEverywhere(ctx context.Context, by means, o *object) {
 // replace gives an object other fields at its version. It is false when the API server does not accept them in its place.
 func (r *round) replace(ctx context.Context, by means, o *object, fields map[string]any) bool {
 	GinkgoHelper()
-	err := by(ctx, r, o, o.version, fields, nil)
+	got, err := by(ctx, r, o, o.version, fields, nil)
 	if refused(err) {
 		return false // fields may be immutable
 	}
@@ -149,11 +149,9 @@ func (r *round) replace(ctx context.Context, by means, o *object, fields map[str
 		fields[key] = o.expected[key]
 	}
 	o.expected = fields
-	if got := r.read(ctx, o, o.version); got != nil {
-		r.kept(ctx, o, got, "created at %s, fields changed and read there (stored at %s)", o.version, r.storage)
-		if r.id == requirement.ResourceUpdateEveryVersion {
-			r.env.Tried(1)
-		}
+	r.kept(ctx, o, got, "created at %s, fields changed and read there (stored at %s)", o.version, r.storage)
+	if r.id == requirement.ResourceUpdateEveryVersion {
+		r.env.Tried(1)
 	}
 	return true
 }
@@ -176,10 +174,10 @@ func (r *round) fields(version string, object map[string]any) map[string]any {
 }
 
 // put reads the object and writes it back with the changes. Fields that are given take the place of all.
-func put(ctx context.Context, r *round, o *object, version string, fields, annotations map[string]any) error {
+func put(ctx context.Context, r *round, o *object, version string, fields, annotations map[string]any) (*unstructured.Unstructured, error) {
 	read, err := r.crd.At(version).Get(ctx, o.name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if fields != nil {
 		for key := range r.own(version, read.Object) {
@@ -189,10 +187,10 @@ func put(ctx context.Context, r *round, o *object, version string, fields, annot
 	}
 	for key, value := range annotations {
 		if err = unstructured.SetNestedField(read.Object, value, "metadata", "annotations", key); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	_, err = r.crd.At(version).Update(ctx, read)
-	r.journal.addWith(version, read, o.name, "kubectl replace")
-	return err
+	got, err := r.crd.At(version).Update(ctx, read)
+	r.journal.addWith(version, read, o.name, "kubectl replace -o yaml")
+	return got, err
 }

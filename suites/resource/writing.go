@@ -24,9 +24,9 @@ func writingBack(c *chapter) {
 		c.it(requirement.ResourceWriteValidatedRead,
 			"puts objects of each version at each version as they were read, and creates others like them", func(ctx SpecContext, r *round) {
 				r.eachWritten(ctx, func(ctx context.Context, o *object, version string) {
-					if r.putBack(ctx, o, version) {
+					if written := r.putBack(ctx, o, version, nil); written != nil {
 						r.env.Tried(1)
-						r.restore(ctx, o, version)
+						r.restore(ctx, o, version, written)
 					}
 				})
 			}, suites.Slow)
@@ -45,29 +45,31 @@ func (r *round) eachWritten(ctx context.Context, visit func(ctx context.Context,
 	}
 }
 
-// putBack reads an object at a version and puts it as it is. It is false when that does not work.
-func (r *round) putBack(ctx context.Context, o *object, version string) bool {
+// putBack puts an object at a version as it is read there, if that is not known, and returns what has become of it; nil when that does not work.
+func (r *round) putBack(ctx context.Context, o *object, version string, known *unstructured.Unstructured) *unstructured.Unstructured {
 	GinkgoHelper()
-	read := r.read(ctx, o, version)
-	if read == nil {
-		return false
+	if known == nil {
+		known = r.read(ctx, o, version)
 	}
-	_, err := r.crd.At(version).Update(ctx, read)
-	r.journal.add(o.name, "kubectl get %s -o yaml | kubectl replace -f -", r.address(version, o.name))
+	if known == nil {
+		return nil
+	}
+	written, err := r.crd.At(version).Update(ctx, known)
+	r.journal.add(o.name, "kubectl get %s -o yaml | kubectl replace -o yaml -f -", r.address(version, o.name))
 	if refused(err) && r.isGenerated(o.version) {
 		r.invalid(ctx, o, "created at %s, put at %s as it was read there (stored at %s): expected it to be accepted, got: %v", o.version, version, r.storage, err)
-		return false
+		return nil
 	}
 	if refused(err) {
 		r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "created at %s, put at %s as it was read there (stored at %s): expected it to be accepted, got: %v", o.version, version, r.storage, err)
-		return false
+		return nil
 	}
 	if r.unconverted(ctx, err) {
 		r.blame(ctx, requirement.ResourceWriteNoOp, o, "created at %s, put at %s as it was read there (stored at %s) failed: %v", o.version, version, r.storage, err)
-		return false
+		return nil
 	}
 	r.require(err, "putting %s at %s as it was read there", o.name, version)
-	return true
+	return written
 }
 
 // invalid reports what API servers reject although the webhook produced it. Generated objects, which may be unlike real ones,
@@ -83,12 +85,8 @@ func (r *round) invalid(ctx context.Context, o *object, format string, arguments
 
 // restore creates what is read of an object at a version under another name, as a restore of a backup does. API servers
 // validate that more strictly than an update, in which they let pass what was invalid before.
-func (r *round) restore(ctx context.Context, o *object, version string) {
+func (r *round) restore(ctx context.Context, o *object, version string, read *unstructured.Unstructured) {
 	GinkgoHelper()
-	read := r.read(ctx, o, version)
-	if read == nil {
-		return
-	}
 	again := clean(read, o.name+"-"+version)
 	r.removeAfter(again.GetName())
 	_, err := r.crd.At(version).Create(ctx, again)
@@ -121,11 +119,19 @@ func (r *round) sound(ctx context.Context, o *object) bool {
 
 func (r *round) proves(ctx context.Context, o *object) bool {
 	GinkgoHelper()
+	got := r.read(ctx, o, o.version)
 	for i, version := range append([]string{o.version}, r.served()...) {
-		if i > 0 && !r.putBack(ctx, o, version) {
-			return false
+		if i > 0 {
+			var known *unstructured.Unstructured
+			if version == o.version {
+				known = got
+			}
+			written := r.putBack(ctx, o, version, known)
+			if written == nil {
+				return false
+			}
+			got = r.afterWrite(ctx, o, version, written)
 		}
-		got := r.read(ctx, o, o.version)
 		if got == nil {
 			return false
 		}
@@ -148,20 +154,24 @@ func (r *round) unchanged(ctx context.Context, o *object, version string) {
 	GinkgoHelper()
 	home := r.home()
 	before, was := r.read(ctx, o, home), r.inStorage(ctx, o)
-	if before == nil || !r.putBack(ctx, o, version) {
+	if before == nil {
 		return
 	}
-	settled := r.read(ctx, o, home)
+	written := map[string]*unstructured.Unstructured{home: before}[version]
+	atHome := func() *unstructured.Unstructured { // after one more write
+		if written = r.putBack(ctx, o, version, written); written == nil || version == home {
+			return written
+		}
+		return r.read(ctx, o, home)
+	}
+	settled := atHome()
 	if settled == nil {
 		return
 	}
 	r.env.Tried(1)
 	r.settled(ctx, o, version, before, settled, was)
 	stored := r.inStorage(ctx, o)
-	if !r.putBack(ctx, o, version) {
-		return
-	}
-	after := r.read(ctx, o, home)
+	after := atHome()
 	if after == nil {
 		return
 	}
@@ -183,7 +193,7 @@ func (r *round) why(ctx context.Context, o *object, version string, before, afte
 		return fmt.Sprintf(", though nothing that is seen at %s differs; in storage, it changed:\n%s", home, lines(changed))
 	}
 	views, _ := r.readEverywhere(ctx, o, nil)
-	if r.putBack(ctx, o, version) {
+	if r.putBack(ctx, o, version, views[version]) != nil {
 		again, _ := r.readEverywhere(ctx, o, nil)
 		for _, at := range r.served() {
 			if changed := rewritten(views[at], again[at]); len(changed) > 0 {
