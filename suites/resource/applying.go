@@ -177,19 +177,23 @@ func (r *round) share(ctx context.Context, o *object, other string) {
 		}
 		return between, r.merged(ctx, o, err, "applying again at %s, after a second manager at %s", o.version, other)
 	}
-	for range 2 { // what the webhook adds is there after the first time
-		if _, merged := both(); !merged {
+	if _, merged := both(); !merged {
+		return
+	}
+	var before, stored, between *unstructured.Unstructured
+	after := r.read(ctx, o, o.version)
+	for range 2 { // what the webhook adds may come the first time
+		var merged bool
+		before, stored = after, r.inStorage(ctx, o)
+		if between, merged = both(); !merged {
 			return
 		}
-	}
-	before, stored := r.read(ctx, o, o.version), r.inStorage(ctx, o)
-	between, merged := both()
-	if !merged {
-		return
-	}
-	after := r.read(ctx, o, o.version)
-	if before == nil || after == nil {
-		return
+		if after = r.read(ctx, o, o.version); before == nil || after == nil {
+			return
+		}
+		if after.GetResourceVersion() == before.GetResourceVersion() {
+			break
+		}
 	}
 	r.env.Tried(1)
 	r.kept(ctx, o, after, "applied at %s, a label and annotations applied at %s, read at %s", o.version, other, o.version)
