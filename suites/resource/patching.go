@@ -23,8 +23,9 @@ const (
 	// mostPatches is how many patches an object gets at a version.
 	mostPatches = 16
 
-	// enoughPatched is on how many objects of a version a field is patched at a version; each gets it from another one. What an edit does hangs on
-	// the field, its values and what was there; webhook.conversion.edits has many more of these.
+	// enoughPatched is on how many objects of a version a field is patched at a version; each gets it from another one. Of what one form of patches
+	// has changed, the next leaves all but one out. What an edit does hangs on the field, its values and what was there;
+	// webhook.conversion.edits has many more of these.
 	enoughPatched = 2
 )
 
@@ -167,15 +168,18 @@ func (r *round) patch(ctx context.Context, by patching) {
 	for _, version := range r.served() {
 		all := r.create(ctx, version, mostWritten)
 		patchedAt := map[string]map[string]int{} // by version and field, how many objects
+		for _, at := range r.served() {
+			patchedAt[at] = r.patchedBefore(by, version, at)
+		}
+		if len(patchedAt[version]) > 0 {
+			slices.Reverse(all) // the other form began at the front
+		}
 		for i, o := range all {
 			if !r.sound(ctx, o) {
 				continue
 			}
 			var now map[string]*unstructured.Unstructured
 			for nth, at := range r.served() {
-				if patchedAt[at] == nil {
-					patchedAt[at] = map[string]int{}
-				}
 				p := patched{
 					by: by, o: o, version: at, left: mostPatches, later: len(all) - 1 - i, turn: i + nth, now: now, writes: writes, given: map[gift]bool{},
 					done: map[string]bool{}, before: patchedAt[at],
@@ -187,7 +191,32 @@ func (r *round) patch(ctx context.Context, by patching) {
 				}
 			}
 		}
+		if r.trial == nil {
+			for at, fields := range patchedAt {
+				r.patched[pass{by.form, version, at, r.generated}] = fields
+			}
+		}
 	}
+}
+
+// pass is a form of patches, the version of the objects that got them, and the version at which they did.
+type pass struct {
+	form, version, at string
+	generated         bool // see round
+}
+
+// patchedBefore counts the fields that another form of patches has changed as changed on all objects but one. A webhook sees no difference between
+// forms, but API servers may make one, so each form changes each field.
+func (r *round) patchedBefore(by patching, version, at string) map[string]int {
+	before := map[string]int{}
+	for p, fields := range r.patched {
+		if r.trial == nil && p.form != by.form && p == (pass{p.form, version, at, r.generated}) {
+			for field := range fields {
+				before[field] = enoughPatched - 1
+			}
+		}
+	}
+	return before
 }
 
 // patchAll gives an object fields of others, as long as there are any for which the objects after it are too few.

@@ -90,3 +90,34 @@ func TestChoose(t *testing.T) {
 		})
 	}
 }
+
+// TestPatchedBefore has fields that a form of patches has changed be changed by another form once, and by the same one as often as before.
+func TestPatchedBefore(t *testing.T) {
+	t.Parallel()
+	json, merge := jsonPatch(), mergePatch()
+	r := &round{chapter: &chapter{patched: map[pass]map[string]int{
+		{json.form, "v1", "v2", true}: {"spec.a": 2, "spec.b": 1},
+	}}}
+	for name, test := range map[string]struct {
+		by            patching
+		version, at   string
+		generated, is bool
+		trial         *trial
+	}{
+		"another form":               {by: merge, version: "v1", at: "v2", generated: true, is: true},
+		"the same form":              {by: json, version: "v1", at: "v2", generated: true},
+		"objects of another kind":    {by: merge, version: "v1", at: "v2"},
+		"objects of another version": {by: merge, version: "v2", at: "v2", generated: true},
+		"at another version":         {by: merge, version: "v1", at: "v1", generated: true},
+		"a trial of one object":      {by: merge, version: "v1", at: "v2", generated: true, trial: &trial{}},
+	} {
+		r.generated, r.trial = test.generated, test.trial
+		want := map[string]int{}
+		if test.is {
+			want = map[string]int{"spec.a": enoughPatched - 1, "spec.b": enoughPatched - 1}
+		}
+		if got := r.patchedBefore(test.by, test.version, test.at); !maps.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+}
