@@ -17,6 +17,7 @@ func deleting(c *chapter) {
 	Describe("deleting", func() {
 		c.it(requirement.ResourceDeleteEveryVersion,
 			"deletes at each version what was created at each, with a finalizer and without", func(ctx SpecContext, r *round) {
+				r.aboutWhole = true
 				for _, version := range r.served() {
 					for _, other := range r.served() {
 						if o := r.one(ctx, version); o != nil {
@@ -32,6 +33,7 @@ func deleting(c *chapter) {
 
 		c.it(requirement.ResourceDeleteCollection,
 			"creates objects at all versions and deletes them by their label, at each version", func(ctx SpecContext, r *round) {
+				r.aboutWhole = true
 				for _, version := range r.served() {
 					r.deleteLabelled(ctx, version)
 				}

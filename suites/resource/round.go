@@ -59,6 +59,9 @@ type round struct {
 	turn       int // how often samples were created, which gives them their names
 	afresh     int // how many objects were created to see whether it is a patch that spoils them
 
+	// aboutWhole says that the fields of objects are no matter, so that those with the fewest come first.
+	aboutWhole bool
+
 	// generated says that this time there are generated objects only, as without samples: these take nothing away.
 	generated bool
 
@@ -198,7 +201,11 @@ func (r *round) samples(ctx context.Context, version string) []*unstructured.Uns
 	if r.trial == nil && r.isGenerated(version) {
 		number = r.enough[version]
 	}
-	for i, sample := range known[:min(len(known), number)] {
+	known = known[:min(len(known), number)]
+	if r.aboutWhole {
+		known = slices.SortedStableFunc(slices.Values(known), func(a, b *unstructured.Unstructured) int { return len(corpus.Leaves(a)) - len(corpus.Leaves(b)) })
+	}
+	for i, sample := range known {
 		samples = append(samples, clean(sample, fmt.Sprintf("%s-%s-%d", topic, version, r.turn+i)))
 	}
 	return samples

@@ -20,6 +20,7 @@ func subresources(c *chapter) {
 	Describe("subresources", func() {
 		c.it(requirement.ResourceStatusEveryVersion,
 			"writes a status at each version, puts the object and its status at all versions, and does so again with another status, at that version and at each other", func(ctx SpecContext, r *round) {
+				r.aboutWhole = true // but for the status
 				versions := slices.DeleteFunc(r.served(), func(version string) bool { return r.subresources(version).Status == nil })
 				for _, version := range versions {
 					r.samples(ctx, version) // without any, it is for another reason that there is no status

@@ -21,6 +21,7 @@ func watching(c *chapter) {
 	Describe("watching", func() {
 		c.it(requirement.ResourceWatchEveryVersion,
 			"watches at all versions while an object of each is created, changed and deleted", func(ctx SpecContext, r *round) {
+				r.aboutWhole = true
 				for _, version := range r.served() {
 					r.watchOf(ctx, version)
 				}
