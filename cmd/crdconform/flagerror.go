@@ -20,6 +20,9 @@ import (
 // flagError says in plain words what is wrong with a flag, where the library quotes the functions that it called.
 func flagError(cmd *cobra.Command, err error) error {
 	if unknown, is := errors.AsType[*pflag.NotExistError](err); is {
+		if before := cmd.Flags().Args(); cmd.HasSubCommands() && len(before) > 0 {
+			return onlyCommands(cmd, before) // a flag of a command that there is not
+		}
 		return unknownFlag(cmd, unknown.GetSpecifiedName(), unknown.GetSpecifiedShortnames())
 	}
 	if empty, is := errors.AsType[*pflag.ValueRequiredError](err); is {
@@ -50,6 +53,9 @@ func unknownFlag(cmd *cobra.Command, name, letters string) error {
 			names = append(names, f.Name)
 		}
 	})
+	if flag := flagOfKey(commandOf(cmd), name); flag != "" {
+		return fmt.Errorf("unknown flag %s; did you mean --%s?", typed, flag)
+	}
 	if keys := keysLike(commandOf(cmd), name); len(keys) > 0 {
 		return fmt.Errorf("unknown flag %s: it is %s of %s, or --set %s=%s", typed, strings.Join(keys, " or "), config.FileName, keys[0], valueOf(keys[0]))
 	}
@@ -67,6 +73,16 @@ func unknownFlag(cmd *cobra.Command, name, letters string) error {
 	return fmt.Errorf("unknown flag %s", typed)
 }
 
+// flagOfKey returns the flag of a command whose key is that, or ends so: generate for objects, since its key is generate.objects.
+func flagOfKey(command, name string) string {
+	for _, o := range options.All() {
+		if o.Flag != "" && slices.Contains(o.Commands, command) && (o.Key == name || strings.HasSuffix(flagName(o.Key), "."+name)) {
+			return o.Flag
+		}
+	}
+	return ""
+}
+
 // keysLike returns the keys without a flag of a command that end as the name of a flag that there is not: webhook.serverName for
 // server-name. Where none does, it returns those whose last word is the last one of the flag.
 func keysLike(command, flag string) []string {
@@ -77,7 +93,7 @@ func keysLike(command, flag string) []string {
 		}
 		steps, last := strings.Split(flagName(o.Key), "."), flag[strings.LastIndex(flag, "-")+1:]
 		for i := range steps {
-			if strings.Join(steps[i:], "-") == flag {
+			if strings.Join(steps[i:], "-") == flag || i == 0 && o.Key == flag {
 				alike = append(alike, o.Key)
 			}
 		}

@@ -18,7 +18,12 @@ type foreignFlag struct {
 
 // foreignFlags are the flags that no command here has, or not all. Of several with the same name, the first counts that a command has.
 func foreignFlags() []foreignFlag {
-	const inNoNamespace, folders = ": definitions are in no namespace; leave it out", ": folders are read with those in them; leave it out"
+	const (
+		inNoNamespace = ": definitions are in no namespace; leave it out"
+		folders       = ": folders are read with those in them; leave it out"
+		reports       = ": each format is a file in the folder of --report-dir, such as report.json"
+		seeTheList    = `: "crdconform list" shows what would be checked, and "crdconform config view" with which options`
+	)
 	return []foreignFlag{
 		{"filename", "f", "crd", ""},
 		{"filename", "f", "file", ""},
@@ -33,12 +38,28 @@ func foreignFlags() []foreignFlag {
 		{"exclude", "", "skip", ""},
 		{"from", "", "old", ""},
 		{"to", "", "old", "; did you mean --crd?"},
-		{"output", "o", "report-dir", ": each format is a file in the folder of --report-dir, such as report.json"},
+		{"new", "", "crd", ""},
+		{"dry-run", "", "filter", seeTheList},
+		{"dry-run", "", "scenario", seeTheList},
+		{"server", "s", "api-server", ""},
+		{"cluster", "", "api-server", ""},
+		{"cluster", "", "context", ""},
+		{"minor", "", "kubernetes", ""},
+		{"minors", "", "embedded", ""},
+		{"k8s-version", "", "kubernetes", ""},
+		{"output-dir", "", "report-dir", ""},
+		{"out", "", "report-dir", ""},
+		{"format", "", "output", ""},
+		{"format", "", "report-dir", reports},
+		{"junit", "", "report-dir", reports},
+		{"output", "o", "report-dir", reports},
 		{"output", "o", "", ": its output has only one form"},
 		{"namespace", "n", "", inNoNamespace},
 		{"all-namespaces", "A", "", inNoNamespace},
 		{"watch", "w", "watch", ""},
 		{"v", "v", "verbose", ""},
+		{"v", "v", "", ": it says all that it has to say; leave it out"},
+		{"quiet", "q", "", ": it says only what it found; leave it out"},
 		{"insecure-skip-tls-verify", "", "ca-file", ""},
 		{"insecure-skip-tls-verify", "", "", ": certificates are always verified"},
 	}
@@ -59,6 +80,16 @@ func insteadOf(cmd *cobra.Command, name string) string {
 	arguments := strings.TrimPrefix(cmd.Use, cmd.Name())
 	if files := strings.HasPrefix(arguments, " FILE") || strings.HasPrefix(arguments, " REPORT"); files && (name == "filename" || name == "kustomize") {
 		return fmt.Sprintf(": files are given without a flag, as in %q", cmd.CommandPath()+arguments)
+	}
+	switch name {
+	case "url", "webhook":
+		if strings.Contains(arguments, "URL") {
+			return fmt.Sprintf(": the URL is given without a flag, as in %q", cmd.CommandPath()+arguments)
+		}
+	case "program", "command":
+		if strings.Contains(arguments, "PROGRAM") {
+			return fmt.Sprintf(": the program is given after --, as in %q", cmd.CommandPath()+arguments)
+		}
 	}
 	for _, flag := range foreignFlags() {
 		if flag.name == name && (flag.here == "" || cmd.Flags().Lookup(flag.here) != nil) {
@@ -100,8 +131,15 @@ func suggestForKubectl(root *cobra.Command) {
 		"record":   "proxy",
 		"config":   "options",
 		"load":     "bench benchmark top",
+
+		"storage status":       "get describe list plan inspect",
+		"storage safe-to-drop": "drop delete",
+		"config view":          "get show get-contexts current-context",
 	}
 	for _, cmd := range root.Commands() {
 		cmd.SuggestFor = strings.Fields(words[cmd.Name()])
+		for _, below := range cmd.Commands() {
+			below.SuggestFor = strings.Fields(words[cmd.Name()+" "+below.Name()])
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -28,12 +29,22 @@ func inWords(err error) string {
 		wrong = "is a symbolic link that leads in a circle"
 	case errors.Is(at.Err, syscall.EROFS):
 		wrong = "cannot be written, because its file system is read-only"
+	case (errors.Is(at.Err, syscall.ENOENT) || errors.Is(at.Err, syscall.EEXIST)) && lost == nil && isMissing(at.Path):
+		wrong = "is a symbolic link to a file that does not exist"
 	case errors.Is(at.Err, syscall.EEXIST) && at.Op == "mkdir":
 		wrong = "exists, and is not a folder"
-	case errors.Is(at.Err, syscall.ENOENT) && lost == nil:
-		wrong = "is a symbolic link to a file that does not exist"
+	case errors.Is(at.Err, syscall.ENOENT) && at.Op != "fork/exec" && isMissing(filepath.Dir(at.Path)):
+		wrong = "is in a folder that does not exist"
+	case errors.Is(at.Err, syscall.ENOENT) && at.Op != "fork/exec" && at.Op != "mkdir":
+		wrong = "does not exist"
 	default:
 		return text
 	}
 	return strings.ReplaceAll(text, at.Error(), at.Path+" "+wrong)
+}
+
+// isMissing reports whether nothing is at a path, or at what it links to.
+func isMissing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }

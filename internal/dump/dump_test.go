@@ -213,7 +213,7 @@ func TestBad(t *testing.T) {
 		"cut off YAML":           {list, dump.Options{}, "file:25: the list ends without a kind, so it is cut off; get a complete one"},
 		"cut off archive":        {archive(t, map[string]string{"a.json": one})[:600], dump.Options{}, "it is cut off"},
 		"a key twice":            {"---\napiVersion: v1\nkind: A\nkind: B\n", dump.Options{}, "file:4: the key kind is there twice; remove one"},
-		"tabs":                   {"---\napiVersion: v1\nmetadata:\n  a: b\n\tc: d\n", dump.Options{}, "file:5: not YAML or JSON: found a tab character that violates indentation"},
+		"tabs":                   {"---\napiVersion: v1\nmetadata:\n  a: b\n\tc: d\n", dump.Options{}, "file:5: not YAML or JSON: there is a tab; YAML is indented with spaces"},
 		"a template":             {"apiVersion: v1\nname: {{ .Name }}\n", dump.Options{}, "render it first"},
 		"two of the same":        {one + "\n" + widget("v2", "a"), dump.Options{}, "file:2: Widget default/a is there already at FILE:1; leave one of them out"},
 		"no kind":                {`{"apiVersion":"example.com/v1"}`, dump.Options{}, "file:1: the object has no kind or no apiVersion; leave it out, or write what it is"},

@@ -71,7 +71,7 @@ func Unknown(id string) string {
 		}
 		names, ends = append(names, name), append(ends, name[strings.LastIndex(name, ".")+1:])
 		for i, c := range name {
-			if c == '.' {
+			if c == '.' && !slices.Contains(names, name[:i]) {
 				names = append(names, name[:i])
 			}
 		}

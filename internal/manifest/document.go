@@ -177,6 +177,11 @@ func (d Document) unreadable(err error) error {
 	if bytes.Contains(d.Text, []byte("{{")) { // or text with braces, and a mistake elsewhere
 		return fmt.Errorf("%s: this is a template, not YAML; render it first, for example by \"helm template\", and give the output (line %d: %s)", begin, d.Line, reason)
 	}
+	if lines := strings.Split(string(begin.Text), "\n"); strings.Contains(reason, "a tab") || strings.Contains(reason, "cannot start any token") {
+		if at := d.Line - begin.Line; at < len(lines) && strings.HasPrefix(strings.TrimLeft(lines[at], " "), "\t") {
+			reason = "there is a tab; YAML is indented with spaces"
+		}
+	}
 	return fmt.Errorf("%s: not YAML or JSON: %s", d, reason)
 }
 
