@@ -343,7 +343,7 @@ func (c *checker) judge(ctx context.Context, check engine.Description) error {
 	if err = c.begin(); err != nil {
 		return err
 	}
-	log := &lateLog{path: filepath.Join(string(c.folder), "apiserver.log")}
+	log := &lateLog{path: filepath.Join(string(c.folder), reporter.LogFile)}
 	p.seed, p.revise, p.several = plan.Seed(), plan.Revise, len(plan.Definitions()) > 1
 	report := plan.Run(ctx, p, log)
 	switch {

@@ -24,6 +24,7 @@ import (
 	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/load/workers"
 	"github.com/crdconform/crdconform/internal/options"
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/visible"
 )
@@ -133,7 +134,7 @@ func (l *loader) run(ctx context.Context) error {
 	if err = l.begin(); err != nil {
 		return errors.Join(err, stop(), forget())
 	}
-	log := &lateLog{path: filepath.Join(string(l.folder), "apiserver.log")}
+	log := &lateLog{path: filepath.Join(string(l.folder), reporter.LogFile)}
 	report := plan.Load(ctx, p, log)
 	wrong := errors.Join(stop(), log.close())
 	return l.beside(l.finish(p, report), wrong)

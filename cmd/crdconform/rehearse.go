@@ -14,6 +14,7 @@ import (
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/internal/rehearsal"
+	"github.com/crdconform/crdconform/internal/reporter"
 )
 
 // rehearser is the command rehearse.
@@ -151,7 +152,7 @@ func (r *rehearser) run(ctx context.Context) error {
 	if err = r.begin(); err != nil {
 		return err
 	}
-	log := &lateLog{path: filepath.Join(string(r.folder), "apiserver.log")}
+	log := &lateLog{path: filepath.Join(string(r.folder), reporter.LogFile)}
 	report := plan.Run(ctx, p, log)
 	return r.beside(r.finish(p, report), errors.Join(log.close(), plan.Close()))
 }

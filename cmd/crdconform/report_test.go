@@ -77,7 +77,7 @@ func TestLogKeepsNoSecrets(t *testing.T) {
 	_, err2 := log.Write([]byte("en=hidden-value\nand so"))
 	_, err3 := log.Write([]byte(" on"))
 	check(t, errors.Join(err1, err2, err3, log.Close()))
-	if got := string(read(t, path)); got != "it answered: token=[redacted]\nand so on\n" {
+	if got := string(read(t, path)); got != reporter.LogTitle+"\nit answered: token=[redacted]\nand so on\n" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/process"
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/reports"
@@ -133,7 +134,7 @@ func (r *runner) check(ctx context.Context) (*reports.Report, error) {
 	if err = r.begin(); err != nil {
 		return nil, err
 	}
-	log, err := openLog(filepath.Join(string(r.folder), "apiserver.log"))
+	log, err := openLog(filepath.Join(string(r.folder), reporter.LogFile))
 	if err != nil {
 		report := r.newReport()
 		report.Seed, report.Strict, report.Error = r.seed, r.strict, err.Error()
@@ -306,6 +307,9 @@ func openLog(path string) (*serverLog, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("the log of the API server: %w", err)
+	}
+	if _, err := fmt.Fprintln(file, reporter.LogTitle); err != nil {
+		return nil, errors.Join(fmt.Errorf("the log of the API server: %w", err), file.Close())
 	}
 	l := &serverLog{file: file}
 	l.text.Say = func(line string) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -25,6 +26,12 @@ const latency = "latency"
 
 // pageFile is the file of the report that people open.
 const pageFile = "report.html"
+
+// LogFile has the log of the API server. Its first line, LogTitle, tells it from the log of an API server of others.
+const (
+	LogFile  = "apiserver.log"
+	LogTitle = "# the log of an API server, as crdconform saw it"
+)
 
 // Folder is where the forms of a report are written.
 type Folder string
@@ -48,9 +55,10 @@ func Open(name string) (Folder, error) {
 		}
 	}
 	// A run that was killed while it wrote leaves forms of ours without the report.
-	for _, form := range Filed(Formats(nil)) {
-		if text, err := beginning(filepath.Join(name, form.File)); err == nil && len(text) > 0 && !bytes.Contains(text, []byte(marks()[form.Name])) {
-			return "", fmt.Errorf("report folder %s: the %s in it was not written by crdconform, and would be overwritten", name, form.File)
+	marks := marks()
+	for _, file := range slices.Sorted(maps.Keys(marks)) {
+		if text, err := beginning(filepath.Join(name, file)); err == nil && len(text) > 0 && !bytes.Contains(text, []byte(marks[file])) {
+			return "", fmt.Errorf("report folder %s: the %s in it was not written by crdconform, and would be overwritten", name, file)
 		}
 	}
 	return Folder(name), nil
@@ -71,13 +79,14 @@ func Writable(name string) error {
 	return nil
 }
 
-// marks are what the forms of this program have at their beginning, and those of others in folders that are shared have not.
+// marks are what the files of this program have at their beginning, and those of others in folders that are shared have not.
 func marks() map[string]string {
 	return map[string]string{
-		"html":     "<title>crdconform",
-		"junit":    `<testsuites name="crdconform`,
-		"markdown": "# crdconform",
-		"json":     `"apiVersion": "crdconform.dev/`,
+		pageFile:      "<title>crdconform",
+		"junit.xml":   `<testsuites name="crdconform`,
+		"summary.md":  "# crdconform",
+		layout.Report: `"apiVersion": "crdconform.dev/`,
+		LogFile:       LogTitle,
 	}
 }
 
@@ -155,7 +164,7 @@ func stale(root *os.Root) []string {
 		names = append(names, stageFiles(bases(l)...)...)
 	}
 	if old.Cluster != nil || old.Error != "" || old.Stopped { // an API server that did not come up has logged why
-		names = append(names, "apiserver.log")
+		names = append(names, LogFile)
 	}
 	for _, result := range old.Results {
 		files = append(files, result.Files...)

@@ -160,7 +160,7 @@ func TestOpenRemovesTheLogOfWhatDidNotComeUp(t *testing.T) {
 // TestOpenKeepsWhatTheRunDidNotWrite has files survive that some runs write, but not the one before.
 func TestOpenKeepsWhatTheRunDidNotWrite(t *testing.T) {
 	dir := t.TempDir()
-	mine := map[string]string{"apiserver.log": "mine", "latency.json": "mine", "latency.hgrm": "mine", "latency/01-batch-1.csv": "mine", "load/1-17-response": "mine"}
+	mine := map[string]string{LogFile: LogTitle, "latency.json": "mine", "latency.hgrm": "mine", "latency/01-batch-1.csv": "mine", "load/1-17-response": "mine"}
 	fill(t, dir, mine)
 	r := sample(t)
 	r.Cluster, r.Load = nil, nil

@@ -59,6 +59,7 @@ func TestForeignForms(t *testing.T) {
 		"report.json": `{"tool": "crdconform's friend"}`,
 		"junit.xml":   `<testsuites name="go test of crdconform">`,
 		"summary.md":  "what crdconform found",
+		LogFile:       "I1129 08:24:14.197479    1158 handler.go:309] Adding GroupVersion",
 	} {
 		dir := t.TempDir()
 		fill(t, dir, map[string]string{file: text})
