@@ -106,7 +106,7 @@ func (k *checker) webhook() {
 		}
 	}
 	if w.FromCRD != nil && w.FromCRD.Address != "" {
-		k.unless(isAddress(w.FromCRD.Address), "webhook.fromCRD.address", "%q is not an address; write host:port, such as localhost:9443", w.FromCRD.Address)
+		k.unless(isAddress(w.FromCRD.Address), "webhook.fromCRD.address", "%q is not an address; write host:port, such as localhost:9443, with a port from 1 to 65535", w.FromCRD.Address)
 	}
 	if w.Command != nil {
 		k.command(*w.Command)

@@ -97,7 +97,7 @@ func expandPattern(arg string) ([]string, error) {
 func readPath(name string) (read []lint.File, folder bool, err error) {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, fmt.Errorf("%s: no such file", name)
+		return nil, false, manifest.Missing(name)
 	}
 	if err != nil {
 		return nil, false, err

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
@@ -74,8 +75,11 @@ func (p *Plan) Convert(ctx context.Context, progress Progress, log io.Writer, al
 // convertible returns the kind of an object that is to be converted to a version. Without definitions it may be any.
 func (p *Plan) convertible(object manifest.Object, to string) (corpus.Corpus, error) {
 	gvk := object.GroupVersionKind()
-	if gvk.Group == "" {
-		return corpus.Corpus{}, fmt.Errorf("%s: it is not a custom resource; it needs an apiVersion of the form group/version", object.From)
+	switch {
+	case gvk.Group == apiextensionsv1.GroupName:
+		return corpus.Corpus{}, fmt.Errorf("%s: it is a definition; give an object of its kind", object.From)
+	case !strings.Contains(gvk.Group, "."): // API servers take no definition of such a group
+		return corpus.Corpus{}, fmt.Errorf("%s: it is not a custom resource; it needs an apiVersion of the form group/version, such as example.com/v1", object.From)
 	}
 	if gvk.Version == to {
 		return corpus.Corpus{}, fmt.Errorf("%s: it is at %s already; give another version", object.From, to)

@@ -47,7 +47,15 @@ func Matching(name, pattern string) ([]string, error) {
 	case strings.ContainsAny(name, `*?[`):
 		return nil, fmt.Errorf("no file matches %s", name)
 	}
-	return nil, fmt.Errorf("there is no file %s", name)
+	return nil, Missing(name)
+}
+
+// Missing is the error for the name of a file that does not exist. kubectl takes URLs as well.
+func Missing(name string) error {
+	if strings.Contains(name, "://") {
+		return fmt.Errorf("%s is a URL, not a file; download it, and give the file", name)
+	}
+	return fmt.Errorf("there is no file %s", name)
 }
 
 // opened returns a file, or the files in a folder.
