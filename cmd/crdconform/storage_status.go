@@ -87,6 +87,9 @@ func (l *storageLook) inspect(ctx context.Context, names []string, options stora
 		}
 	}
 	options.Source, options.PageSize, options.Skip, options.Flags = source, l.pageSize, l.skip, l.flags()
+	if len(l.manifest) > 0 {
+		options.Looked = "--manifests " + shell.Quote(strings.Join(l.manifest, ","))
+	}
 	if l.terminal {
 		options.Progress = func(resource string, objects int64) {
 			fmt.Fprint(l.err, erase, visible.Text(fmt.Sprintf("%s: %d objects", resource, objects)))

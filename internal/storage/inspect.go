@@ -33,6 +33,9 @@ type Options struct {
 	// Flags say which cluster it is, for commands that mend something, such as "--context staging". It may be empty.
 	Flags string
 
+	// Looked are flags that say where else versions may be named, for commands that look again.
+	Looked string
+
 	// PageSize is how many objects are listed at a time; 500 if 0.
 	PageSize int64
 
@@ -83,7 +86,7 @@ type inspector struct {
 // a gap of the inventory. The spool has all that blocks the version options.Drop, with options.KeepAll; the caller closes it.
 func Inspect(ctx context.Context, config *rest.Config, names []string, options Options) (*Inventory, *Spool, error) {
 	i := &inspector{
-		options: options, inventory: &Inventory{Flags: options.Flags}, host: config.Host,
+		options: options, inventory: &Inventory{Flags: options.Flags, Looked: options.Looked}, host: config.Host,
 		upstream: map[*Definition]*apiextensionsv1.CustomResourceDefinition{}, readAt: map[*Definition]schema.GroupVersionResource{},
 		owners: map[schema.GroupKind]*Definition{}, tellers: map[*Definition]teller{}, fromEtcd: map[*Definition]bool{},
 		book: &book{counts: *newCounts(), pending: newCounts()},

@@ -100,7 +100,12 @@ func TestPlan(t *testing.T) {
 		d := thing()
 		v := d.Version("v1")
 		test.change(d, v)
-		v.Plan = (&Inventory{Flags: "--context a"}).plan(d, v)
+		v.Plan = (&Inventory{Flags: "--context a", Looked: "--manifests git"}).plan(d, v)
+		for _, step := range v.Plan {
+			if strings.HasPrefix(step.How, "crdconform storage safe-to-drop") && step.How != "crdconform storage safe-to-drop things.example.com v1 --context a --manifests git" {
+				t.Errorf("%s: the command is %q", name, step.How)
+			}
+		}
 		var numbers []byte
 		for n, step := range v.Plan {
 			if !step.Done {

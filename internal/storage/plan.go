@@ -2,6 +2,7 @@ package storage
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/version"
@@ -24,7 +25,7 @@ func (inventory *Inventory) plan(d *Definition, v *Version) []Step {
 		return nil
 	}
 	to := d.successor(v.Name)
-	flags := strings.TrimSpace(d.Name + " " + v.Name + " " + inventory.Flags)
+	again := strings.Join(nonempty("crdconform storage safe-to-drop", d.Name, v.Name, inventory.Flags, inventory.Looked), " ")
 	met := map[requirement.ID]bool{}
 	for _, c := range Judge(inventory, d, v, true).Findings {
 		met[c.Requirement] = c.Answer == Safe
@@ -37,13 +38,13 @@ func (inventory *Inventory) plan(d *Definition, v *Version) []Step {
 		},
 		{
 			Text: fmt.Sprintf("Rewrite the objects stored at %s, and take it out of status.storedVersions and managed fields.", v.Name),
-			How:  strings.TrimSpace(strings.Join([]string{"crdconform storage migrate", d.Name, "--drop", v.Name, inventory.Flags}, " ")),
+			How:  strings.Join(nonempty("crdconform storage migrate", d.Name, "--drop", v.Name, inventory.Flags), " "),
 			Undo: fmt.Sprintf("make %s the storage version again, and migrate", v.Name),
 			Done: !v.Storage && !d.Unseen && met[requirement.StorageDropObjects] && met[requirement.StorageDropStoredVersions] && met[requirement.StorageDropManagedFields],
 		},
 		{
 			Text: fmt.Sprintf("Have owner references, manifests and releases of Helm name %s; safe-to-drop lists those that do not.", to),
-			How:  "crdconform storage safe-to-drop " + flags,
+			How:  again,
 			Done: met[requirement.StorageDropOwnerReferences] && met[requirement.StorageDropManifests],
 		},
 		{
@@ -53,10 +54,15 @@ func (inventory *Inventory) plan(d *Definition, v *Version) []Step {
 		},
 		{
 			Text: "When safe-to-drop says SAFE, remove it from the definition, and then from the webhook.",
-			How:  "crdconform storage safe-to-drop " + flags,
+			How:  again,
 			Undo: "put it back into the definition, unserved, as long as the webhook converts it",
 		},
 	}
+}
+
+// nonempty returns the words that are not empty.
+func nonempty(words ...string) []string {
+	return slices.DeleteFunc(words, func(word string) bool { return word == "" })
 }
 
 // successor is the version that takes the place of another one.

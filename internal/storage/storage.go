@@ -15,6 +15,9 @@ type Inventory struct {
 	// Flags say which cluster it is, for commands that mend something, such as "--context staging". It may be empty.
 	Flags string `json:"-"`
 
+	// Looked are flags that say where else versions may be named, for commands that look again.
+	Looked string `json:"-"`
+
 	Definitions []*Definition `json:"definitions"`
 
 	// Gaps are resources that could not be looked at. Their objects may have owner references to any version.
