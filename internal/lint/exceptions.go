@@ -24,11 +24,11 @@ type exceptions struct {
 	used []bool
 }
 
-// levelOf returns the level that a finding of a rule has at a path. Of several exceptions, the last counts.
-func (c *checker) levelOf(id RuleID, path string, level Level) Level {
+// levelOf returns the level that a finding of a rule has at a path of the definition that is about a field. Of several exceptions, the last counts.
+func (c *checker) levelOf(id RuleID, path, about string, level Level) Level {
 	inDefinition := fieldpath.Join(fieldpath.Split(path)) // with quotes
 	for i, one := range c.exceptions.all {
-		here := one.Field == nil || one.Field.Matches(inDefinition) || one.Field.Matches(ofObjects(path))
+		here := one.Field == nil || one.Field.Matches(inDefinition) || one.Field.Matches(ofObjects(path)) || about != "" && one.Field.Matches(about)
 		if here && one.Rule == id && (one.Definition == "" || one.Definition == c.crd.Name) {
 			c.exceptions.used[i] = true
 			level = one.Level
@@ -80,7 +80,7 @@ func (c *checker) apart(id RuleID, level Level, fields []*node) [][]*node {
 	var groups [][]*node
 	at := map[Level]int{}
 	for _, n := range fields {
-		is := c.levelOf(id, n.path.String(), level)
+		is := c.levelOf(id, n.path.String(), "", level)
 		i, known := at[is]
 		if !known {
 			i, at[is] = len(groups), len(groups)
@@ -94,7 +94,7 @@ func (c *checker) apart(id RuleID, level Level, fields []*node) [][]*node {
 // judged returns the findings at the levels that they are to have.
 func (c *checker) judged() []Finding {
 	for i, f := range c.findings {
-		c.findings[i].Level = c.levelOf(f.Rule, f.Path, f.Level)
+		c.findings[i].Level = c.levelOf(f.Rule, f.Path, f.field, f.Level)
 	}
 	return slices.DeleteFunc(c.findings, func(f Finding) bool { return f.Level == Off })
 }

@@ -69,6 +69,43 @@ func TestExceptions(t *testing.T) {
 	}
 }
 
+// TestExceptionsOfPaths has exceptions for fields fit what is found where a definition has the path of the field.
+func TestExceptionsOfPaths(t *testing.T) {
+	t.Parallel()
+	crd := func(path, column string) []byte {
+		return []byte("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\nspec:\n  group: example.com\n" +
+			"  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}\n  scope: Namespaced\n  versions:\n" +
+			"  - name: v1\n    served: true\n    storage: true\n    additionalPrinterColumns: [{name: C, type: string, jsonPath: " + column + "}]\n" +
+			"    subresources: {status: {}, scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas, labelSelectorPath: " + path + "}}\n" +
+			"    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {replicas: {type: integer}}}, " +
+			"status: {type: object, properties: {replicas: {type: integer}, selector: {type: object, properties: {a: {type: string}}}}}}}}\n")
+	}
+	for name, test := range map[string]struct {
+		rule         RuleID
+		path, column string
+		fields       []string // that fit; the last does not
+	}{
+		"type":    {ScaleType, ".status.selector", ".status.replicas", []string{"status.selector", "status", "spec.versions[*].subresources.scale", "status.replicas"}},
+		"missing": {ScalePath, ".status.gone", ".status.replicas", []string{"status.gone", "spec.versions", "status.selector"}},
+		"column":  {ColumnPath, ".status.selector.a", ".status.lost", []string{"status.lost", "spec.versions[0].additionalPrinterColumns[0].jsonPath", "spec.lost"}},
+	} {
+		for i, text := range test.fields {
+			pattern, err := fieldpath.ParsePattern(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			report, err := Check(t.Context(), []File{{Name: "crd.yaml", Data: crd(test.path, test.column)}}, Options{Now: now(), Exceptions: []Exception{{Rule: test.rule, Field: &pattern, Level: Off}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			there := slices.ContainsFunc(report.Findings, func(f Finding) bool { return f.Rule == test.rule })
+			if there != (i == len(test.fields)-1) {
+				t.Errorf("%s: with an exception for %s, found: %t: %v", name, text, there, report.Findings)
+			}
+		}
+	}
+}
+
 func TestOfObjects(t *testing.T) {
 	t.Parallel()
 	const schema = "spec.versions[1].schema.openAPIV3Schema"

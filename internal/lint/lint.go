@@ -43,6 +43,8 @@ type Finding struct {
 	Definition string `json:"definition"` // its name, such as widgets.example.com
 	Path       string `json:"path"`       // of the field, such as spec.versions[1].deprecated
 	Message    string `json:"message"`    // what is there, and what to do
+
+	field string // of objects, where the definition says at the path which field it is
 }
 
 // mostNames is how many names a finding lists.
@@ -197,6 +199,12 @@ func (c *checker) foundAs(level Level, id RuleID, path *field.Path, format strin
 		Rule: id, Level: level, File: at.file, Line: at.line, Column: at.column,
 		Definition: c.crd.Name, Path: path.String(), Message: fmt.Sprintf(format, arguments...),
 	})
+}
+
+// foundAt is found for a path of the definition with the JSONPath of a field.
+func (c *checker) foundAt(jsonPath string, id RuleID, path *field.Path, format string, arguments ...any) {
+	c.found(id, path, format, arguments...)
+	c.findings[len(c.findings)-1].field = strings.TrimPrefix(jsonPath, ".")
 }
 
 // has reports whether a rule found something already.

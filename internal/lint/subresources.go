@@ -65,7 +65,7 @@ func (c *checker) checkScale(v *apiextensionsv1.CustomResourceDefinitionVersion,
 			continue // refused, or none
 		}
 		if !within(s, keys) {
-			c.found(ScalePath, path.Child(name), "%s is not in the schema of %s; add the field, or correct the path", jsonPath, v.Name)
+			c.foundAt(jsonPath, ScalePath, path.Child(name), "%s is not in the schema of %s; add the field, or correct the path", jsonPath, v.Name)
 			continue
 		}
 		want, advice := "integer", "replicas are integers"
@@ -73,7 +73,7 @@ func (c *checker) checkScale(v *apiextensionsv1.CustomResourceDefinitionVersion,
 			want, advice = "string", "lead it to a string with the serialized selector"
 		}
 		if is := typeAt(s, keys); is != "" && is != want {
-			c.found(ScaleType, path.Child(name), "%s is of type %s at %s and must be of type %s: API servers refuse writes with such a value, and autoscalers do nothing; %s", jsonPath, is, v.Name, want, advice)
+			c.foundAt(jsonPath, ScaleType, path.Child(name), "%s is of type %s at %s and must be of type %s: API servers refuse writes with such a value, and autoscalers do nothing; %s", jsonPath, is, v.Name, want, advice)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func (c *checker) checkColumns() {
 				continue
 			}
 			path := versionsPath().Index(i).Child("additionalPrinterColumns").Index(j).Child("jsonPath")
-			c.found(ColumnPath, path, "the column %q of %s shows %s, which is not in the schema of the version, so it is always empty; correct the path", column.Name, v.Name, column.JSONPath)
+			c.foundAt(column.JSONPath, ColumnPath, path, "the column %q of %s shows %s, which is not in the schema of the version, so it is always empty; correct the path", column.Name, v.Name, column.JSONPath)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func (c *checker) compareSubresources(was, is *apiextensionsv1.CustomResourceDef
 	}
 	for _, one := range was.SelectableFields {
 		if !slices.Contains(is.SelectableFields, one) {
-			c.found(SelectableRemoved, path.Child("selectableFields"), "%s is no longer selectable at %s: lists and watches with that field selector fail with a bad request; keep it", one.JSONPath, is.Name)
+			c.foundAt(one.JSONPath, SelectableRemoved, path.Child("selectableFields"), "%s is no longer selectable at %s: lists and watches with that field selector fail with a bad request; keep it", one.JSONPath, is.Name)
 		}
 	}
 }
