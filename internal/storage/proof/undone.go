@@ -105,28 +105,37 @@ type undoing struct {
 	differences []string // with the values, the written one first
 }
 
-// undone returns the writes that others undid: they brought back the value from before, in a field that they did not own then. Who owned it
-// may put it back on purpose, as controllers do.
+// undone returns the writes that others undid: they brought back a value from before, in a field that they have not owned since. Who owned it
+// may put it back on purpose, as controllers do. A stale write undoes all writes since it was read.
 func undone(all []written) []undoing {
 	type write struct {
 		kube.Difference
 		owners map[string]bool // before it
 		by     string
 	}
-	last := map[string]write{}
+	writes := map[string][]write{} // by field
 	var found []undoing
 	for i := 1; i < len(all); i++ {
 		before, after := all[i-1], all[i]
 		for _, d := range kube.Differences("", before.content, after.content) {
 			by := writerOf(after.owners, d.Path)
-			was, earlier := last[d.Path]
-			last[d.Path] = write{d, ownersOf(before.owners, d.Path), by}
-			if !earlier || by == "" || was.by == "" || by == was.by || was.owners[by] || len(kube.Differences("", was.Then, d.Now)) > 0 || was.Added != d.Gone {
+			earlier := writes[d.Path]
+			writes[d.Path] = append(earlier, write{d, ownersOf(before.owners, d.Path), by})
+			stale := false
+			for j := len(earlier) - 1; j >= 0 && !stale; j-- {
+				was := earlier[j]
+				if by == "" || was.by == "" || by == was.by || was.owners[by] {
+					break
+				}
+				stale = was.Added == d.Gone && len(kube.Differences("", was.Then, d.Now)) == 0
+			}
+			if !stale {
 				continue
 			}
-			at := slices.IndexFunc(found, func(u undoing) bool { return u.writer == was.by && u.by == by })
+			writer := earlier[len(earlier)-1].by
+			at := slices.IndexFunc(found, func(u undoing) bool { return u.writer == writer && u.by == by })
 			if at < 0 {
-				at, found = len(found), append(found, undoing{writer: was.by, by: by})
+				at, found = len(found), append(found, undoing{writer: writer, by: by})
 			}
 			found[at].differences = append(found[at].differences, d.String())
 		}
