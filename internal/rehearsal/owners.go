@@ -1,19 +1,23 @@
 package rehearsal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/kube"
+	"github.com/crdconform/crdconform/internal/shell"
 )
 
 // owns reports whether a manager of an installed definition owns a field of it.
@@ -36,12 +40,14 @@ func (s *side) managed() bool {
 
 // installed returns how an old definition may have been installed before the new one is by some way, if it does not say so itself: in each way
 // in which users have it. Helm 3 does what kubectl apply does, with the manifest of the last release in place of the annotation, and Helm 4 applies
-// server-side by default: what somebody else changed since is kept if neither release has it.
+// server-side by default, but not what Helm 3 installed: what somebody else changed since is kept if neither release has it.
 func (s *side) installed(way Way) []Way {
 	switch {
+	case way == ServerSide && s.released():
+		return nil
 	case way == Apply && s.appliedBy() != "":
 		return []Way{Apply} // where a client of server-side apply owns it, nobody uses that of the other kind
-	case way == Replace, s.managed():
+	case way == Replace, s.managed(), s.released():
 		return []Way{Replace}
 	case (&unstructured.Unstructured{Object: s.given}).GetAnnotations()[kube.LastApplied] != "":
 		return []Way{way}
@@ -49,6 +55,72 @@ func (s *side) installed(way Way) []Way {
 		return []Way{ServerSide, Apply, Replace}
 	}
 	return []Way{way, Replace}
+}
+
+// released reports whether an old definition is of a release of Helm 3, or of Helm 4 in the way of Helm 3.
+func (s *side) released() bool {
+	annotations := s.typed.Annotations
+	return annotations[releaseName] != "" && annotations[kube.LastApplied] == "" && s.appliedBy() == ""
+}
+
+// releaseName and releaseNamespace are the annotations by which Helm knows what is of a release.
+const releaseName, releaseNamespace = "meta.helm.sh/release-name", "meta.helm.sh/release-namespace"
+
+// upgradeOfRelease is the command that upgrades the release that an old definition is of.
+func (s *side) upgradeOfRelease() string {
+	return fmt.Sprintf("helm upgrade %s CHART --namespace %s", shell.Quote(s.typed.Annotations[releaseName]), shell.Quote(cmp.Or(s.typed.Annotations[releaseNamespace], metav1.NamespaceDefault)))
+}
+
+// manifestOfRelease returns an old definition as its release has it: without the fields that only others own.
+func (s *side) manifestOfRelease() map[string]any {
+	spec, _, _ := unstructured.NestedMap(s.given, "spec") // what has none is refused
+	manifest := map[string]any{"apiVersion": s.given["apiVersion"], "kind": s.given["kind"], "metadata": map[string]any{"name": s.typed.Name}, "spec": spec}
+	own := func(entry metav1.ManagedFieldsEntry) bool { return owns(entry, "spec", "versions") }
+	for _, entry := range s.typed.ManagedFields {
+		set := &fieldpath.Set{}
+		if own(entry) || entry.Subresource != "" || entry.FieldsV1 == nil || set.FromJSON(entry.FieldsV1.GetRawReader()) != nil {
+			continue
+		}
+		set.Leaves().Iterate(func(path fieldpath.Path) {
+			field := namesOf(path)
+			if slices.ContainsFunc(s.typed.ManagedFields, func(e metav1.ManagedFieldsEntry) bool { return own(e) && owns(e, field...) }) {
+				return
+			}
+			for above := field; len(above) > 0; above = above[:len(above)-1] {
+				if rest, is, _ := unstructured.NestedMap(manifest, above...); len(above) < len(field) && (!is || len(rest) > 0) {
+					break
+				}
+				unstructured.RemoveNestedField(manifest, above...)
+			}
+		})
+	}
+	return manifest
+}
+
+// foundBy returns an old definition as a way of installing finds it: one of a release of Helm with what the release has, in place of what
+// kubectl applied.
+func (s *side) foundBy(way Way) map[string]any {
+	if way != Apply || !s.released() {
+		return s.given
+	}
+	found := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(s.given)}
+	annotations := found.GetAnnotations()
+	raw, _ := json.Marshal(s.manifestOfRelease()) // it came from JSON
+	annotations[kube.LastApplied] = string(raw)
+	found.SetAnnotations(annotations)
+	return found.Object
+}
+
+// namesOf returns the names of fields that a path has, up to an item of a list.
+func namesOf(path fieldpath.Path) []string {
+	var names []string
+	for _, step := range path {
+		if step.FieldName == nil {
+			break
+		}
+		names = append(names, *step.FieldName)
+	}
+	return names
 }
 
 // appliedBy returns who has applied an old definition by server-side apply; it is empty if nobody has.

@@ -43,6 +43,10 @@ func (d *definitions) ways(ctx context.Context) error {
 				d.record.spare(wayIDs()[way], k, "the old release has no such definition")
 				continue
 			}
+			if len(k.old.installed(way)) == 0 {
+				d.record.spare(wayIDs()[way], k, "the old definition is of a release of Helm, which merges the new one into it as kubectl apply does")
+				continue
+			}
 			if err := d.tryWay(ctx, k, way, fresh); err != nil {
 				return err
 			}
@@ -85,7 +89,7 @@ func (d *definitions) tryWay(ctx context.Context, k *kind, way Way, fresh map[st
 // tryOver installs the old definition in one way and the new one over it in another, or the same.
 func (d *definitions) tryOver(ctx context.Context, k *kind, way, installed Way, fresh map[string]any) error {
 	id := wayIDs()[way]
-	planted, err := d.installOld(ctx, k, installed, k.old.given)
+	planted, err := d.installOld(ctx, k, installed, k.old.foundBy(way))
 	if err != nil {
 		if ctx.Err() != nil || !isAbout(err) {
 			return err
@@ -122,8 +126,8 @@ func (d *definitions) tryOver(ctx context.Context, k *kind, way, installed Way, 
 		d.record.blocked(id, k, requirement.UpgradeDefinitionsAccepted)
 	case refused != nil:
 		d.record.find(finding{
-			id: id, kind: k, commands: d.wayCommands(way, installed),
-			message: fmt.Sprintf("%s of the new definition over %s fails: %s%s", way.command(), over, said(refused), k.remedy(refused, injector)),
+			id: id, kind: k, commands: d.wayCommands(k, way, installed),
+			message: fmt.Sprintf("%s of the new definition over %s fails: %s%s", k.old.commandOf(way), over, said(refused), k.remedy(refused, injector)),
 		})
 	default:
 		d.record.tried(id, k, 1)
@@ -142,8 +146,8 @@ func (d *definitions) tryOver(ctx context.Context, k *kind, way, installed Way, 
 		}
 		if texts := k.old.leftovers(expected, upgraded); len(texts) > 0 {
 			d.record.find(finding{
-				id: id, kind: k, commands: d.wayCommands(way, installed),
-				message: fmt.Sprintf("after %s of the new definition over %s, it is not what its manifest says: %s; state these fields in the release, or have users %s", way.command(), over, strings.Join(visible.Few(texts, 5, ""), "; "), forcing(way)),
+				id: id, kind: k, commands: d.wayCommands(k, way, installed),
+				message: fmt.Sprintf("after %s of the new definition over %s, it is not what its manifest says: %s; state these fields in the release, or have users %s", k.old.commandOf(way), over, strings.Join(visible.Few(texts, 5, ""), "; "), forcing(way)),
 			})
 		}
 	}
@@ -206,7 +210,18 @@ func (w Way) command() string {
 	return "kubectl apply"
 }
 
-func (d *definitions) wayCommands(way, installed Way) []string {
+// commandOf is the command of a way for what an old definition is of.
+func (s *side) commandOf(way Way) string {
+	if way == Apply && s.released() {
+		return "helm upgrade"
+	}
+	return way.command()
+}
+
+func (d *definitions) wayCommands(k *kind, way, installed Way) []string {
+	if way == Apply && k.old.released() {
+		return []string{k.old.upgradeOfRelease()}
+	}
 	first := installed.command()
 	if installed == Replace {
 		first = "kubectl create"

@@ -39,6 +39,12 @@ func greenFaults() []upgradeFault {
   managedFields:
   - {manager: kustomize-controller, operation: Apply, apiVersion: apiextensions.k8s.io/v1, time: "2026-01-01T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:group": {}, "f:scope": {}, "f:versions": {}, "f:names": {"f:kind": {}, "f:listKind": {}, "f:plural": {}, "f:singular": {}}, "f:conversion": {"f:strategy": {}}}}}
   - {manager: patcher, operation: Update, apiVersion: apiextensions.k8s.io/v1, time: "2026-01-02T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:names": {"f:shortNames": {}}}}}`).Replace(one(betaFields))
+	released := strings.NewReplacer("plural: widgets,", "plural: widgets, shortNames: [wd],", "metadata: {name: widgets.example.com}", `metadata:
+  name: widgets.example.com
+  annotations: {meta.helm.sh/release-name: shop, meta.helm.sh/release-namespace: prod}
+  managedFields:
+  - {manager: helm, operation: Update, apiVersion: apiextensions.k8s.io/v1, time: "2026-01-01T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:group": {}, "f:scope": {}, "f:versions": {}, "f:names": {"f:kind": {}, "f:listKind": {}, "f:plural": {}, "f:singular": {}}, "f:conversion": {"f:strategy": {}}}}}
+  - {manager: patcher, operation: Update, apiVersion: apiextensions.k8s.io/v1, time: "2026-01-02T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:names": {"f:shortNames": {}}}}}`).Replace(one(betaFields))
 	preserving := strings.Replace(one(betaFields), "spec:\n", "spec:\n  preserveUnknownFields: true\n", 1)
 	defaulted := one(betaFields + ", tall: {type: boolean, default: true}")
 	stanza := "  conversion: " + byWebhook + "\n"
@@ -116,6 +122,13 @@ func greenFaults() []upgradeFault {
 			says:   "conflict with \"patcher\" using apiextensions.k8s.io/v1: .spec.names.shortNames; leave these fields out",
 			change: alone(owned, strings.Replace(one(betaFields), "plural: widgets,", "plural: widgets, shortNames: [wdg],", 1)),
 			broken: failedAll(requirement.UpgradeDefinitionsServerSideApply),
+		},
+		{
+			name: "a field that somebody else has added to the definition of a release of Helm", id: requirement.UpgradeDefinitionsApply, step: "ways",
+			says:   `after helm upgrade of the new definition over the old one with the owners that its fields have, it is not what its manifest says: spec.names.shortNames: expected nothing, got ["wd"] of the old one, which patcher owned`,
+			change: alone(released, one(betaFields)),
+			broken: failedAll(requirement.UpgradeDefinitionsApply),
+			twin:   alone(strings.Replace(strings.Replace(released, `"f:plural"`, `"f:shortNames": {}, "f:plural"`, 1), "manager: patcher", "manager: helm", 1), one(betaFields)), // Helm takes away what it owns
 		},
 		{
 			name: "preserveUnknownFields from long ago, which nothing sets to false", id: requirement.UpgradeDefinitionsApply, step: "ways",
