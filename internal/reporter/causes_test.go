@@ -142,12 +142,16 @@ func TestOneCauseIsOne(t *testing.T) {
 		"annotations": {nil, []reports.FieldFinding{of("metadata.annotations['a.b/c']", "lost"), of("metadata.labels['a.b/c']", "lost"), of("metadata.annotations['a.b/d']", "lost"), of("metadata.annotations['e']", "lost")}, []string{
 			"metadata.annotations['*'] is lost in 3 fields, metadata.annotations['a.b/c'], metadata.annotations['a.b/d'] and 1 more", "metadata.labels['a.b/c'] is lost",
 		}},
-		"made-up content":       {nil, []reports.FieldFinding{made, lacking("spec.a")}, []string{"spec.a is lost: v2 has no field of that name", "spec.made is lost: its content is made up, since no schema says what is there"}},
-		"all below spec":        {covered(), []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c"), lacking("spec.b.d[*].e")}, []string{"spec is lost with all of the 3 fields below it that were exercised: v2 has no field of that name"}},
-		"all below spec.b":      {covered(), []reports.FieldFinding{lacking("spec.b.c"), lacking("spec.b.d")}, []string{"spec.b is lost with all of the 2 fields below it that were exercised: v2 has no field of that name"}},
-		"one that is exercised": {covered("spec.b.d[*].e", "spec.b.d[*]"), []reports.FieldFinding{lacking("spec.b.c")}, []string{"spec.b.c is lost: v2 has no field of that name"}},
-		"some below spec":       {covered(), []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c")}, []string{"spec.a is lost: v2 has no field of that name", "spec.b.c is lost: v2 has no field of that name"}},
-		"not known":             {&reports.Webhook{}, []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c"), lacking("spec.b.d[*].e")}, []string{"spec.a is lost: v2 has no field of that name", "spec.b.c is lost: v2 has no field of that name", "spec.b.d[*].e is lost: v2 has no field of that name"}},
+		"two labels": {nil, []reports.FieldFinding{of("metadata.labels['a.b/c']", "lost"), of("metadata.labels.owner", "lost")}, []string{
+			"metadata.labels['*'] is lost in 2 fields, metadata.labels['a.b/c'] and metadata.labels.owner",
+		}},
+		"two labels, two effects": {nil, []reports.FieldFinding{of("metadata.labels.a", "lost"), of("metadata.labels.b", "changed")}, []string{"metadata.labels.a is lost", "metadata.labels.b is changed"}},
+		"made-up content":         {nil, []reports.FieldFinding{made, lacking("spec.a")}, []string{"spec.a is lost: v2 has no field of that name", "spec.made is lost: its content is made up, since no schema says what is there"}},
+		"all below spec":          {covered(), []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c"), lacking("spec.b.d[*].e")}, []string{"spec is lost with all of the 3 fields below it that were exercised: v2 has no field of that name"}},
+		"all below spec.b":        {covered(), []reports.FieldFinding{lacking("spec.b.c"), lacking("spec.b.d")}, []string{"spec.b is lost with all of the 2 fields below it that were exercised: v2 has no field of that name"}},
+		"one that is exercised":   {covered("spec.b.d[*].e", "spec.b.d[*]"), []reports.FieldFinding{lacking("spec.b.c")}, []string{"spec.b.c is lost: v2 has no field of that name"}},
+		"some below spec":         {covered(), []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c")}, []string{"spec.a is lost: v2 has no field of that name", "spec.b.c is lost: v2 has no field of that name"}},
+		"not known":               {&reports.Webhook{}, []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c"), lacking("spec.b.d[*].e")}, []string{"spec.a is lost: v2 has no field of that name", "spec.b.c is lost: v2 has no field of that name", "spec.b.d[*].e is lost: v2 has no field of that name"}},
 	} {
 		r := &reports.Report{Webhook: test.webhook, Results: []reports.Result{{Requirement: requirement.Requirement{ID: "area.trip.back"}, Verdict: requirement.Failed, Findings: test.findings}}}
 		Conclude(r)
@@ -226,6 +230,50 @@ func TestLossyHidesNothing(t *testing.T) {
 			if l.Meant {
 				got = append(got, l.Path)
 			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestOneDefectOnSeveralWays has labels that were tried on different ways, and a status that is lost with a field that has two names.
+func TestOneDefectOnSeveralWays(t *testing.T) {
+	t.Parallel()
+	lost := func(field, from, to string, lacking bool) reports.FieldFinding {
+		return reports.FieldFinding{Field: field, Effect: "lost", From: from, To: to, Lacking: lacking, Message: "it is so"}
+	}
+	covered := func(from, to string, paths ...string) reports.Coverage {
+		c := reports.Coverage{From: from, To: to}
+		for _, path := range paths {
+			c.Fields = append(c.Fields, reports.FieldCoverage{Path: path})
+		}
+		return c
+	}
+	one, two := covered("v1", "v2", "status.a", "status.b", "status.phase", "spec.c"), covered("v2", "v1", "status.a", "status.b", "status.state", "spec.c")
+	whole := []reports.FieldFinding{
+		lost("status.a", "v1", "v2", false), lost("status.a", "v2", "v1", false), lost("status.b", "v2", "v1", false), lost("status.b", "v1", "v2", false),
+		lost("status.phase", "v1", "v2", true), lost("status.state", "v2", "v1", true),
+	}
+	for name, test := range map[string]struct {
+		findings []reports.FieldFinding
+		want     []string
+	}{
+		"labels": {[]reports.FieldFinding{lost("metadata.labels.a", "v1", "v2", false), lost("metadata.labels['b/c']", "v2", "v1", false)}, []string{
+			"metadata.labels['*'] is lost in 2 fields, metadata.labels.a and metadata.labels['b/c']",
+		}},
+		"a whole status": {whole, []string{"status is lost with all of the 3 fields below it that were exercised, though both versions have it"}},
+		"but for one": {whole[:5], []string{
+			"status.a is lost, though both versions have it", "status.b is lost, though both versions have it", "status.phase is lost: v2 has no field of that name",
+		}},
+	} {
+		r := &reports.Report{
+			Webhook: &reports.Webhook{Kinds: []reports.Kind{{Coverage: []reports.Coverage{one, two}}}},
+			Results: []reports.Result{{Requirement: requirement.Requirement{ID: "area.trip.back"}, Verdict: requirement.Failed, Findings: test.findings}},
+		}
+		var got []string
+		for _, c := range Causes(r) {
+			got = append(got, c.What)
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -1,6 +1,8 @@
 package reporter
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -37,15 +39,28 @@ func combine(r *reports.Report, causes []*Cause) []*Cause {
 			}
 		}
 	}
+	if r.Webhook != nil {
+		lostTogether(r, causes, gone)
+	}
+	return slices.DeleteFunc(causes, func(c *Cause) bool { return gone[c] })
+}
+
+// lostTogether makes one cause of the fields below one of which all are lost.
+func lostTogether(r *reports.Report, causes []*Cause, gone map[*Cause]bool) {
 	alike := map[string][]*Cause{} // but for their field, which is lost
 	for _, c := range causes {
-		if !gone[c] && slices.Equal(c.effects, []string{"lost"}) && !c.made && !c.kept && len(c.undone) == 0 && c.when == "" && r.Webhook != nil {
-			key := strings.Join(slices.Concat(c.Pairs, c.about, c.Lacking), "\n")
+		if !gone[c] && c.isLost() {
+			key := strings.Join(slices.Concat(slices.Sorted(slices.Values(c.Pairs)), c.about, c.Lacking), "\n")
 			alike[key] = append(alike[key], c)
 		}
 	}
-	for _, group := range alike {
-		below, wholes := lostWholly(r, group), map[string]*Cause{}
+	byMost := slices.SortedFunc(maps.Keys(alike), func(a, b string) int { return cmp.Or(len(alike[b])-len(alike[a]), cmp.Compare(a, b)) })
+	for _, key := range byMost {
+		group := slices.DeleteFunc(alike[key], func(c *Cause) bool { return gone[c] })
+		if len(group) == 0 {
+			continue
+		}
+		below, wholes := lostWholly(r, group, causes), map[string]*Cause{}
 		for _, c := range group {
 			paths := above(c.field)
 			at := slices.IndexFunc(paths, func(path string) bool { return below[path] > 1 })
@@ -59,8 +74,23 @@ func combine(r *reports.Report, causes []*Cause) []*Cause {
 				gone[c] = true
 			}
 		}
+		for _, c := range causes {
+			if whole := c.lostWith(wholes); whole != nil && !gone[c] {
+				put(&whole.Requirements, c.Requirements...)
+				gone[c] = true
+			}
+		}
 	}
-	return slices.DeleteFunc(causes, func(c *Cause) bool { return gone[c] })
+}
+
+// lostWith returns the cause for a whole that a field is lost with; nil if there is none.
+func (c *Cause) lostWith(wholes map[string]*Cause) *Cause {
+	for _, path := range above(c.field) {
+		if whole := wholes[path]; whole != nil && c.isLost() && within(c.about, whole.about) && within(c.Pairs, whole.Pairs) {
+			return whole
+		}
+	}
+	return nil
 }
 
 // restores reports whether an annotation that undoes edits is also the cause of what else happens to a field that was edited.
@@ -99,6 +129,11 @@ func (c *Cause) covers(other *Cause) bool {
 		within(other.about, c.about) && within(other.Pairs, c.Pairs) && (c.field == other.field || (len(c.Lacking) > 0) == (len(other.Lacking) > 0))
 }
 
+// isLost reports whether it is about a field that is lost in every object.
+func (c *Cause) isLost() bool {
+	return slices.Equal(c.effects, []string{"lost"}) && !c.made && !c.kept && len(c.undone) == 0 && c.when == ""
+}
+
 // isAboutValues reports whether it is about values that are lost or changed.
 func (c *Cause) isAboutValues() bool { return within(c.effects, []string{"lost", "changed"}) }
 
@@ -119,12 +154,9 @@ func above(path string) []string {
 }
 
 // lostWholly returns the paths of which all fields below were lost that were exercised, with the number of these, for causes that are alike
-// but for their field. There are none if it is not known for all subjects and pairs of versions what was exercised.
-func lostWholly(r *reports.Report, causes []*Cause) map[string]int {
-	lost := map[string]bool{}
-	for _, c := range causes {
-		lost[c.field] = true
-	}
+// but for their field. What has another name at the other version is lost for the same reason, as far as others say that it is lost on that way.
+// There are none if it is not known for all subjects and pairs of versions what was exercised.
+func lostWholly(r *reports.Report, causes, others []*Cause) map[string]int {
 	var whole map[string]int
 	known := 0
 	for _, k := range r.Webhook.Kinds {
@@ -133,7 +165,13 @@ func lostWholly(r *reports.Report, causes []*Cause) map[string]int {
 				continue
 			}
 			known++
-			here := map[string]int{}
+			here, lost := map[string]int{}, map[string]bool{}
+			for _, c := range others {
+				isHere := slices.Contains(c.about, k.Definition) && slices.Contains(c.Pairs, coverage.From+" -> "+coverage.To) && c.isLost()
+				if slices.Contains(causes, c) || (isHere && len(causes) > 1) { // one alone says nothing of others
+					lost[c.field] = true
+				}
+			}
 			for _, leaf := range leaves(coverage) {
 				back := !slices.ContainsFunc(append(above(leaf), leaf), func(at string) bool { return lost[at] })
 				for _, at := range above(leaf) {
