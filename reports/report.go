@@ -180,6 +180,7 @@ type FieldFinding struct {
 	Message string `json:"message"`           // one example
 
 	Instead    string `json:"instead,omitempty"`    // what the version To has in its place, if that is of another type, or what keeps it, such as "spec.config as a string"; the field that the value has moved to
+	Place      string `json:"place,omitempty"`      // the field of the version To that has what this one has, where Instead says so
 	MadeUp     bool   `json:"madeUp,omitempty"`     // the content is made up, since neither a schema nor a sample says what is there
 	Annotation bool   `json:"annotation,omitempty"` // what the webhook keeps in an annotation undoes an edit of the field
 	Home       string `json:"home,omitempty"`       // the field that shows it at the stored version, where it may have another name

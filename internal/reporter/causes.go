@@ -147,9 +147,9 @@ func (c *Cause) add(f reports.FieldFinding, result reports.Result) {
 	}
 	if f.Instead != "" {
 		put(&c.instead, f.To+" has "+f.Instead)
-		if place, is := strings.CutSuffix(f.Instead, " in its place"); is {
-			put(&c.places, place)
-		}
+	}
+	if f.Place != "" {
+		put(&c.places, f.Place)
 	}
 }
 

@@ -20,6 +20,11 @@ func TestRenamed(t *testing.T) {
 		f.Instead = has
 		return f
 	}
+	inPlace := func(field, version, place string) reports.FieldFinding {
+		f := instead(field, version, place+" in its place")
+		f.Place = place
+		return f
+	}
 	some := of("spec.a", "v1", "spec.a")
 	some.Kept = true
 	meant := of("spec.c", "v3", "spec.a")
@@ -32,8 +37,8 @@ func TestRenamed(t *testing.T) {
 		"two fields of a version":   {[]reports.FieldFinding{of("spec.a", "v1", "spec.a"), of("spec.b", "v1", "spec.b"), of("spec.c", "v2", "spec")}, []string{"spec.a is changed", "spec.b is changed", "spec.c is changed"}},
 		"two names at one version":  {[]reports.FieldFinding{of("spec.a", "v1", "spec.a"), of("spec.b", "v1", "spec.a")}, []string{"spec.a is changed", "spec.b is changed"}},
 		"other circumstances":       {[]reports.FieldFinding{of("spec.a", "v1", "spec.a"), meant}, []string{"spec.a is changed", "spec.c is changed where it is so"}},
-		"in place of the other":     {[]reports.FieldFinding{instead("spec.b", "v2", "spec.a in its place"), instead("spec.a", "v1", "spec.b as a list")}, []string{"spec.b is changed, and so is spec.a at v1: v4 has spec.a in its place and v4 has spec.b as a list"}},
-		"other values are kept":     {[]reports.FieldFinding{instead("spec.b", "v2", "spec.a in its place"), some}, []string{"spec.b is changed, and so is spec.a at v1: v4 has spec.a in its place"}},
+		"in place of the other":     {[]reports.FieldFinding{inPlace("spec.b", "v2", "spec.a"), instead("spec.a", "v1", "spec.b as a list")}, []string{"spec.b is changed, and so is spec.a at v1: v4 has spec.a in its place and v4 has spec.b as a list"}},
+		"other values are kept":     {[]reports.FieldFinding{inPlace("spec.b", "v2", "spec.a"), some}, []string{"spec.b is changed, and so is spec.a at v1: v4 has spec.a in its place"}},
 		"nothing known of the home": {[]reports.FieldFinding{of("spec.a", "v1", ""), of("spec.b", "v2", "")}, []string{"spec.a is changed", "spec.b is changed"}},
 	} {
 		r := &reports.Report{Results: []reports.Result{{Requirement: requirement.Requirement{ID: "area.trip.back"}, Verdict: requirement.Failed, Findings: test.findings}}}

@@ -249,8 +249,8 @@ func (ts *trials) reported(ctx context.Context, what property, all []found) []re
 			}
 		}
 		if r.Meant() {
-			if at := ts.survivors.keptElsewhere(ctx, f, &asked); at != "" {
-				r.Instead, r.Kept = at, true
+			if instead, at := ts.survivors.keptElsewhere(ctx, f, &asked); instead != "" {
+				r.Instead, r.Place, r.Kept = instead, at, true
 			}
 		}
 		if r.Meant() {

@@ -63,11 +63,11 @@ func (s *survivors) lostWhole(ctx context.Context, f found) string {
 // mostAbout is how many requests a spec may send to learn what became of what is lost.
 const mostAbout = 200
 
-// keptElsewhere says why what the other version has no field for is lost by mistake all the same: that version shows it in another field, or
-// what another version lacks as well comes back from there. It is empty if neither is known.
-func (s *survivors) keptElsewhere(ctx context.Context, f found, asked *int) string {
-	if at := s.follows(ctx, f, f.pair, asked); at != "" {
-		return at + " in its place"
+// keptElsewhere says why what the other version has no field for is lost by mistake all the same: that version shows it in another field, which
+// it returns as well, or what another version lacks as well comes back from there. Both are empty if neither is known.
+func (s *survivors) keptElsewhere(ctx context.Context, f found, asked *int) (instead, at string) {
+	if at = s.follows(ctx, f, f.pair, asked); at != "" {
+		return at + " in its place", at
 	}
 	place := s.definition.schemaOf(f.pair.From).Place(f.path)
 	for _, other := range s.crossings.pairs(ctx) {
@@ -75,10 +75,10 @@ func (s *survivors) keptElsewhere(ctx context.Context, f found, asked *int) stri
 			continue
 		}
 		if s.follows(ctx, f, other, asked) == "" {
-			return "no field of that name, and " + there(other) + " keeps it, though " + other.To + " has none either"
+			return "no field of that name, and " + there(other) + " keeps it, though " + other.To + " has none either", ""
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // follows returns a field of the second version of a pair, outside of metadata, that is converted otherwise from the object of a finding than

@@ -142,12 +142,12 @@ func TestKeptElsewhere(t *testing.T) {
 	instead := map[string]string{}
 	for _, f := range foundBy(t, subject, requirement.WebhookConversionRoundTrip) {
 		if f.From == "v1" && f.To == "v2" {
-			instead[f.Field] = fmt.Sprintf("%t %s", f.Meant(), f.Instead)
+			instead[f.Field] = fmt.Sprintf("%t %s|%s", f.Meant(), f.Instead, f.Place)
 		}
 	}
 	want := map[string]string{
-		"spec.note": "false no field of that name, and v1 -> v3 -> v1 keeps it, though v3 has none either",
-		"spec.memo": "true ", "spec.paused": "false spec.active in its place",
+		"spec.note": "false no field of that name, and v1 -> v3 -> v1 keeps it, though v3 has none either|",
+		"spec.memo": "true |", "spec.paused": "false spec.active in its place|spec.active",
 	}
 	if !maps.Equal(instead, want) {
 		t.Errorf("found %v, want %v", instead, want)
