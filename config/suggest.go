@@ -10,7 +10,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/crdconform/crdconform/internal/options"
-	"github.com/crdconform/crdconform/requirement"
 )
 
 // unknownKey returns a message that a section of the given type has no such key, with a key that may have been meant: one of that
@@ -84,16 +83,4 @@ func placeOf(name string, section reflect.Type, key string) string {
 		level = next
 	}
 	return ""
-}
-
-// noRequirement returns a message that nothing matches an ID or a pattern, with a similar ID if there is any.
-func noRequirement(pattern string) string {
-	var ids []string
-	for _, r := range requirement.All() {
-		ids = append(ids, string(r.ID))
-	}
-	if near := options.Nearest(pattern, ids); near != "" {
-		return fmt.Sprintf("unknown requirement %q; did you mean %s?", pattern, near)
-	}
-	return fmt.Sprintf("unknown requirement %q; \"crdconform list\" shows all", pattern)
 }

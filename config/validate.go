@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/internal/fieldpath"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/requirement"
@@ -241,7 +242,7 @@ func (k *checker) known() {
 			at := options.Item(list.key, i)
 			_, found := requirement.Lookup(requirement.ID(known.ID))
 			k.unless(known.ID != "", at, "it has no id; \"crdconform list\" shows all")
-			k.unless(found || known.ID == "", at+".id", "%s", noRequirement(known.ID))
+			k.unless(found || known.ID == "", at+".id", "%q: %s", known.ID, explanation.Unknown(known.ID))
 			k.unless(strings.TrimSpace(known.Reason) != "", at, "it has no reason; write reason: why it fails")
 			k.unless(!seen[known.ID] || !found, at+".id", "%s is listed twice; remove one", known.ID)
 			seen[known.ID] = true
@@ -264,7 +265,7 @@ func (k *checker) patterns(key string, patterns []string) {
 	for i, pattern := range patterns {
 		_, err := requirement.ID("").Matches(pattern)
 		k.unless(err == nil, options.Item(key, i), "%q is not a pattern; use * for any characters", pattern)
-		k.unless(err != nil || selectsAny(pattern), options.Item(key, i), "%s", noRequirement(pattern))
+		k.unless(err != nil || selectsAny(pattern), options.Item(key, i), "%q: %s", pattern, explanation.Unknown(pattern))
 	}
 }
 
