@@ -46,10 +46,10 @@ func serverScenarios() []Scenario {
 			pods: "a description in each schema changes, and changes back",
 			do: func(ctx context.Context, st *stage) error {
 				st.begin("the definition is changed")
-				return st.change(ctx, func(crd *apiextensionsv1.CustomResourceDefinition) { describe(crd, true) })
+				return st.change(ctx, func(crd *apiextensionsv1.CustomResourceDefinition) { describe(crd, changedFor) })
 			},
 			undo: func(ctx context.Context, st *stage) error {
-				return st.change(ctx, func(crd *apiextensionsv1.CustomResourceDefinition) { describe(crd, false) })
+				return st.change(ctx, func(crd *apiextensionsv1.CustomResourceDefinition) { describe(crd, "") })
 			},
 		},
 		{
@@ -91,17 +91,14 @@ func storedAt(version string) func(*apiextensionsv1.CustomResourceDefinition) {
 // changedFor begins a description that was changed.
 const changedFor = "Changed for a while by crdconform disrupt. "
 
-// describe begins the description of each schema with a text, or with what it began with before.
-func describe(crd *apiextensionsv1.CustomResourceDefinition, changed bool) {
+// describe begins the description of each schema with a text, in place of the one of changedFor.
+func describe(crd *apiextensionsv1.CustomResourceDefinition, begin string) {
 	for _, v := range crd.Spec.Versions {
 		if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
 			continue
 		}
 		schema := v.Schema.OpenAPIV3Schema
-		schema.Description = strings.TrimPrefix(schema.Description, changedFor)
-		if changed {
-			schema.Description = changedFor + schema.Description
-		}
+		schema.Description = begin + strings.TrimPrefix(schema.Description, changedFor)
 	}
 }
 

@@ -41,7 +41,7 @@ func builtIn() []string {
 // place in the order of Kubernetes.
 func (c *checker) checkPriority() {
 	usual := regexp.MustCompile(`^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$`)
-	preferred := c.preferred(false)
+	preferred := c.preferred()
 	for i, v := range c.crd.Spec.Versions {
 		if v.Storage && v.Served && v.Name != preferred && !usual.MatchString(v.Name) {
 			c.found(VersionOrder, versionsPath().Index(i).Child("name"), "clients that name no version, such as kubectl get, get %s and not the storage version %s: names other than v1, v1beta1 and v1alpha1 come last, in the order of the alphabet; name it like these, or stop serving %[1]s", preferred, v.Name)

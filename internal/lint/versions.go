@@ -71,7 +71,7 @@ func (c *checker) checkVersions() {
 	for i, v := range versions {
 		if v.Storage && !slices.Contains(storage, v.Name) {
 			storage = append(storage, v.Name)
-			if !v.Served && c.preferred(false) != "" {
+			if !v.Served && c.preferred() != "" {
 				c.found(StorageVersionServed, versionsPath().Index(i).Child("served"), "%s is the storage version but not served; serve it, or make a served version the storage version", v.Name)
 			}
 		}
@@ -108,7 +108,7 @@ func (d *definition) version(name string) (apiextensionsv1.CustomResourceDefinit
 
 // checkDeprecation checks deprecated versions and their warnings.
 func (c *checker) checkDeprecation() {
-	preferred, current := c.preferred(false), c.preferred(true)
+	preferred, current := c.preferred(), c.current()
 	for i, v := range c.crd.Spec.Versions {
 		path := versionsPath().Index(i)
 		if v.DeprecationWarning != nil {
@@ -126,11 +126,20 @@ func (c *checker) checkDeprecation() {
 	}
 }
 
-// preferred returns the served version of the highest priority, of all or of those that are not deprecated, or nothing.
-func (c *checker) preferred(notDeprecated bool) string {
+// preferred returns the served version of the highest priority, or nothing.
+func (c *checker) preferred() string {
+	return best(c.crd.Spec.Versions)
+}
+
+// current returns the one of the highest priority of those that are not deprecated, or nothing.
+func (c *checker) current() string {
+	return best(slices.DeleteFunc(slices.Clone(c.crd.Spec.Versions), func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Deprecated }))
+}
+
+func best(versions []apiextensionsv1.CustomResourceDefinitionVersion) string {
 	best := ""
-	for _, v := range c.crd.Spec.Versions {
-		if fits := !notDeprecated || !v.Deprecated; fits && v.Served && (best == "" || version.CompareKubeAwareVersionStrings(v.Name, best) > 0) {
+	for _, v := range versions {
+		if v.Served && (best == "" || version.CompareKubeAwareVersionStrings(v.Name, best) > 0) {
 			best = v.Name
 		}
 	}
