@@ -248,7 +248,7 @@ func TestFinalVersions(t *testing.T) {
 					crd.Create(ctx, "v1beta1", fixtures.RemoteCronTab.At("v1beta1"))
 					env.Require(suites.ErrorOf(crd.At("v1").Update(ctx, crd.Get(ctx, "v1", "at-v1"))), "rewriting one")
 					stored["changed"] = crd.FinalVersions(ctx)
-					crd.Change(ctx, fixtures.Served("v1", false))
+					crd.Change(ctx, fixtures.NotServed("v1"))
 					stored["unserved"] = crd.FinalVersions(ctx)
 				})
 				env.With(fixtures.None).It(requirement.StorageChangeNewObjects, "converts nothing", func(ctx SpecContext, crd *suites.Resource) {
@@ -268,7 +268,7 @@ func TestFinalVersions(t *testing.T) {
 					Expect(crd.InStorage(ctx, "no-such-crontab")).To(BeFalse())
 					Expect(crd.At("v1").List(ctx)).To(HaveLen(1), "nothing may have been created")
 				})
-				env.With(fixtures.None, fixtures.Served("v1", false), fixtures.Served("v1beta1", false)).It(requirement.VersionsServingNoneServed,
+				env.With(fixtures.None, fixtures.NotServed("v1"), fixtures.NotServed("v1beta1")).It(requirement.VersionsServingNoneServed,
 					"serves nothing", func(ctx SpecContext, crd *suites.Resource) { Expect(crd.FinalVersions(ctx)).To(BeEmpty()) })
 			})
 			for _, r := range outcome.Results {

@@ -39,8 +39,8 @@ func TestBlindToStorageInLifecycles(t *testing.T) { blind(t, lifecycle.Area) }
 // TestAllOtherFormsPass has the reference webhook pass with definitions of every other form.
 func TestAllOtherFormsPass(t *testing.T) {
 	for name, objects := range map[string]corpus.Corpus{
-		"old stored one":   sampled(t, fixtures.StoredAt("v1alpha1"), fixtures.Served("v1alpha1", false)),
-		"one served alone": sampled(t, fixtures.Served("v1alpha1", false), fixtures.Served("v1", false), fixtures.StoredAt("v1")),
+		"old stored one":   sampled(t, fixtures.StoredAt("v1alpha1"), fixtures.NotServed("v1alpha1")),
+		"one served alone": sampled(t, fixtures.NotServed("v1alpha1"), fixtures.NotServed("v1"), fixtures.StoredAt("v1")),
 	} {
 		t.Run(name, func(t *testing.T) { passes(t, objects) })
 	}

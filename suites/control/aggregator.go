@@ -69,7 +69,7 @@ func (c chapter) aggregator() {
 				c.env.Needs(ctx, aggregation, may("get", "apiregistration.k8s.io", "apiservices"))
 				published := func(ctx context.Context) ([]string, error) { return c.published(ctx, crd) }
 				c.soon(ctx, published).Should(Equal([]string{older + " APIService", older + " discovery", older + " OpenAPI v2"}), "the version must be there first")
-				crd.Change(ctx, fixtures.StoredAt(newer), fixtures.Served(older, false))
+				crd.Change(ctx, fixtures.StoredAt(newer), fixtures.NotServed(older))
 				c.soon(ctx, published).Should(BeEmpty(), "the version must disappear everywhere")
 			})
 	})

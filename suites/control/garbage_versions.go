@@ -17,7 +17,7 @@ import (
 func (c chapter) garbageVersions() {
 	Describe("garbage collection and versions that are gone", Label(suites.Slow), func() {
 		const removed = "v1alpha1"
-		owning := c.env.With(fixtures.None, fixtures.StoredAt(newer), fixtures.Served(older, false))
+		owning := c.env.With(fixtures.None, fixtures.StoredAt(newer), fixtures.NotServed(older))
 
 		owning.It(requirement.ControlGarbageUnserved,
 			"deletes an object that others own by references at versions that are not served", func(ctx SpecContext, crd *suites.Resource) {

@@ -65,7 +65,7 @@ func managedFields(env *suites.Env) {
 	removed.It(requirement.LifecycleRemovalAppliedUnserved,
 		"applies an object whose managed fields name a version that is no longer served", func(ctx SpecContext, crd *suites.Resource) {
 			applied(ctx, env, crd)
-			crd.Change(ctx, fixtures.StoredAt("v1"), fixtures.Served("v1beta1", false))
+			crd.Change(ctx, fixtures.StoredAt("v1"), fixtures.NotServed("v1beta1"))
 			Expect(unforced(ctx, crd, "somebody-else")).Error().To(MatchError(apierrors.IsConflict, "IsConflict"), "the port must have its owner")
 			changed, err := unforced(ctx, crd, manager)
 			Expect(err).NotTo(HaveOccurred())

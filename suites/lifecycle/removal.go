@@ -46,9 +46,9 @@ func removal(env *suites.Env) {
 		removed.It(requirement.LifecycleRemovalServedReversible,
 			"stops serving a version and serves it again", func(ctx SpecContext, crd *suites.Resource) {
 				before := crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1"))
-				crd.Change(ctx, fixtures.Served("v1beta1", false))
+				crd.Change(ctx, fixtures.NotServed("v1beta1"))
 				Expect(crd.At("v1beta1").Get(ctx, "local-crontab")).Error().To(MatchError(apierrors.IsNotFound, "IsNotFound"))
-				crd.Change(ctx, fixtures.Served("v1beta1", true))
+				crd.Change(ctx, fixtures.Served("v1beta1"))
 				Expect(crd.At("v1beta1").Get(ctx, "local-crontab")).To(Equal(before))
 			})
 
@@ -58,7 +58,7 @@ func removal(env *suites.Env) {
 
 				By("making the new version the storage version, and no longer serving the old one")
 				crd.Change(ctx, fixtures.StoredAt("v1"))
-				crd.Change(ctx, fixtures.Served("v1beta1", false))
+				crd.Change(ctx, fixtures.NotServed("v1beta1"))
 				Expect(crd.At("v1beta1").List(ctx)).Error().To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 
 				By("upgrading the stored objects")

@@ -139,7 +139,7 @@ func upgradedWithoutWebhook(ctx SpecContext, env *suites.Env, crd *suites.Resour
 	population(ctx, crd, 3)
 	crd.Change(ctx, fixtures.StoredAt("v1"))
 	env.Require(rewrite(ctx, crd.At("v1")), "upgrading")
-	crd.Change(ctx, fixtures.Served("v1beta1", false))
+	crd.Change(ctx, fixtures.NotServed("v1beta1"))
 	crd.Webhook.Break("drops-connection")
 }
 

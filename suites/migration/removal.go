@@ -19,7 +19,7 @@ func (c chapter) removal() {
 		c.env.With(fixtures.None).It(requirement.MigrationManagedFieldsServed,
 			"migrates objects that were applied at a version which is not served any more", func(ctx SpecContext, crd *suites.Resource) {
 				c.population(ctx, crd, 2)
-				crd.Change(ctx, fixtures.StoredAt(newer), fixtures.Served(older, false))
+				crd.Change(ctx, fixtures.StoredAt(newer), fixtures.NotServed(older))
 				report, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
 				Expect(visible.Strings(report.Of(requirement.MigrationManagedFieldsServed))).To(BeEmpty())
 			})
@@ -33,7 +33,7 @@ func (c chapter) removal() {
 				labels.SetName(name(1))
 				labels.SetLabels(map[string]string{"team": "a"})
 				c.env.Require(suites.ErrorOf(crd.At(newer).Apply(ctx, labels, "labeller")), "labelling %s", name(1))
-				crd.Change(ctx, fixtures.StoredAt(newer), fixtures.Served(older, false))
+				crd.Change(ctx, fixtures.StoredAt(newer), fixtures.NotServed(older))
 				report, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
 				Expect(visible.Strings(report.Of(requirement.MigrationManagedFieldsKept))).To(BeEmpty())
 			})
@@ -66,7 +66,7 @@ func (c chapter) removal() {
 		c.env.With(fixtures.None).It(requirement.MigrationRemovalObjects,
 			"removes the older version, and reads and deletes each object", func(ctx SpecContext, crd *suites.Resource) {
 				c.population(ctx, crd, 3)
-				crd.Change(ctx, fixtures.StoredAt(newer), fixtures.Served(older, false))
+				crd.Change(ctx, fixtures.StoredAt(newer), fixtures.NotServed(older))
 				deletable(crd, fixtures.None)
 				report, _ := c.prove(ctx, crd, proof.Options{Drop: true}, proof.Job{}, nil)
 				Expect(visible.Strings(report.Of(requirement.MigrationRemovalObjects))).To(BeEmpty())

@@ -44,10 +44,10 @@ func (c chapter) versionsInDocuments() {
 		list := "/apis/" + crd.APIVersion("v1") + "/crontabs"
 		soon(ctx, c.v2(crd)).Should(And(HaveLen(2), older, newer), "it must be there first")
 		soon(ctx, c.paths(crd)).Should(ContainElement(list), "its paths must be there first")
-		c.env.Require(crd.Update(ctx, fixtures.Served("v1", false)), "switching v1 off")
+		c.env.Require(crd.Update(ctx, fixtures.NotServed("v1")), "switching v1 off")
 		soon(ctx, c.v2(crd)).Should(And(HaveLen(1), older), "v1 must leave")
 		soon(ctx, c.paths(crd)).Should(And(Not(BeEmpty()), Not(ContainElement(ContainSubstring(crd.APIVersion("v1")+"/")))), "its paths must leave")
-		c.env.Require(crd.Update(ctx, fixtures.Served("v1", true)), "switching v1 on")
+		c.env.Require(crd.Update(ctx, fixtures.Served("v1")), "switching v1 on")
 		soon(ctx, c.v2(crd)).Should(And(HaveLen(2), older, newer), "v1 must be back")
 		soon(ctx, c.paths(crd)).Should(ContainElement(list), "its paths must be back")
 	})

@@ -25,7 +25,7 @@ func reading(env *suites.Env) {
 		env.With(fixtures.None).It(requirement.StorageReadUnserved,
 			"stops serving the version that an object is stored at", func(ctx SpecContext, crd *suites.Resource) {
 				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1"))
-				crd.Change(ctx, fixtures.StoredAt("v1"), fixtures.Served("v1beta1", false))
+				crd.Change(ctx, fixtures.StoredAt("v1"), fixtures.NotServed("v1beta1"))
 				read, err := crd.At("v1").Get(ctx, "local-crontab")
 				Expect(err).NotTo(HaveOccurred())
 				Expect(read.Object).To(And(HaveKeyWithValue("host", "localhost"), HaveKeyWithValue("port", "1234")))

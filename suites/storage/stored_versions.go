@@ -53,16 +53,16 @@ func storedVersions(env *suites.Env) {
 			"drops the storage version from the status and changes the definition", func(ctx SpecContext, crd *suites.Resource) {
 				Expect(crd.SetStoredVersions(ctx, "v1")).To(Succeed())
 				Expect(crd.Definition(ctx).Status.StoredVersions).To(Equal([]string{"v1"}))
-				crd.Change(ctx, fixtures.Served("v1", false))
+				crd.Change(ctx, fixtures.NotServed("v1"))
 				Expect(crd.Definition(ctx).Status.StoredVersions).To(ConsistOf("v1", "v1beta1"))
 			})
 
 		env.With(fixtures.None).It(requirement.StorageStoredVersionsUnknownBlocks,
 			"adds a version to the status that the definition does not have", func(ctx SpecContext, crd *suites.Resource) {
 				Expect(crd.SetStoredVersions(ctx, "v1beta1", "v2")).To(Succeed())
-				Expect(crd.Update(ctx, fixtures.Served("v1", false))).To(MatchError(apierrors.IsInvalid, "IsInvalid"))
+				Expect(crd.Update(ctx, fixtures.NotServed("v1"))).To(MatchError(apierrors.IsInvalid, "IsInvalid"))
 				Expect(crd.SetStoredVersions(ctx, "v1beta1")).To(Succeed())
-				Expect(crd.Update(ctx, fixtures.Served("v1", false))).To(Succeed())
+				Expect(crd.Update(ctx, fixtures.NotServed("v1"))).To(Succeed())
 			})
 	})
 }

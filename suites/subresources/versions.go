@@ -174,7 +174,7 @@ func (c chapter) inTime() {
 		for _, sub := range []string{"status", "scale"} {
 			Expect(crd.At(older).Get(ctx, "unserved", sub)).Error().NotTo(HaveOccurred(), "%s must be found at v1beta1 first", sub)
 		}
-		crd.Change(ctx, fixtures.Served(older, false))
+		crd.Change(ctx, fixtures.NotServed(older))
 		for _, sub := range []string{"status", "scale"} {
 			Expect(crd.At(older).Get(ctx, "unserved", sub)).Error().To(MatchError(apierrors.IsNotFound, "IsNotFound"), "%s must not be found at v1beta1", sub)
 		}

@@ -199,7 +199,7 @@ func texts(env *suites.Env) {
 			Expect(listed(ctx, crd, "v1beta1")).To(only(crd.APIVersion("v1beta1"), " CronTab is deprecated; use ", crd.APIVersion("v1"), " CronTab"))
 		})
 
-	env.With(fixtures.Deprecation, fixtures.Served("v1", false)).It(requirement.VersionsDeprecationDefaultTextWithoutReplacement,
+	env.With(fixtures.Deprecation, fixtures.NotServed("v1")).It(requirement.VersionsDeprecationDefaultTextWithoutReplacement,
 		"lists at a deprecated version while no other is served", func(ctx SpecContext, crd *suites.Resource) {
 			Expect(listed(ctx, crd, "v1beta1")).To(only(crd.APIVersion("v1beta1"), " CronTab is deprecated"))
 		})

@@ -47,9 +47,9 @@ func serving(env *suites.Env) {
 					return [2]int{env.Get(ctx, crd.Path("v1beta1")).Status, env.Get(ctx, crd.Path("v1")).Status}
 				}
 				Expect(statuses()).To(Equal([2]int{200, 200}))
-				env.Require(crd.Update(ctx, fixtures.Served("v1beta1", false)), "switching v1beta1 off")
+				env.Require(crd.Update(ctx, fixtures.NotServed("v1beta1")), "switching v1beta1 off")
 				Eventually(ctx, statuses).Should(Equal([2]int{404, 200}))
-				env.Require(crd.Update(ctx, fixtures.Served("v1beta1", true)), "switching v1beta1 on")
+				env.Require(crd.Update(ctx, fixtures.Served("v1beta1")), "switching v1beta1 on")
 				Eventually(ctx, statuses).Should(Equal([2]int{200, 200}))
 			})
 
@@ -74,7 +74,7 @@ func serving(env *suites.Env) {
 
 		env.With(fixtures.None).It(requirement.VersionsServingNoneServed,
 			"stops serving all versions", func(ctx SpecContext, crd *suites.Resource) {
-				env.Require(crd.Update(ctx, fixtures.Served("v1beta1", false), fixtures.Served("v1", false)), "switching both versions off")
+				env.Require(crd.Update(ctx, fixtures.NotServed("v1beta1"), fixtures.NotServed("v1")), "switching both versions off")
 				Eventually(ctx, func() []int {
 					return []int{
 						env.Get(ctx, "/apis/"+crd.Group()).Status,

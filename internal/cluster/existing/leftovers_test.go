@@ -155,8 +155,8 @@ func (s server) killed(t *testing.T, run string) []string {
 	kept.SetFinalizers([]string{"example.com/kept"})
 	s.object(t, unserved, "v1beta1", kept)
 	s.update(t, unserved.Name, func(crd *apiextensionsv1.CustomResourceDefinition) {
-		fixtures.Served("v1", false)(crd)
-		fixtures.Served("v1beta1", false)(crd)
+		fixtures.NotServed("v1")(crd)
+		fixtures.NotServed("v1beta1")(crd)
 	})
 
 	// An object is stored at a version that is gone.

@@ -234,7 +234,7 @@ func TestJudge(t *testing.T) {
 		}},
 		"managed fields of a version that is not served": {happens: func(e *evidence) {
 			read(e)
-			fixtures.Served("v1beta1", false)(e.crd)
+			fixtures.NotServed("v1beta1")(e.crd)
 			e.managed(seen{key: "default/a", owned: owning(owner{version: "apps/v1beta1"}, kubectl().all[0], kubectl().all[1])})
 		}, want: []string{"default/a: expected managed fields at v1, got those of helm at v1beta1 (migration.managed-fields.served)"}},
 		"managed fields of a version that retires": {happens: func(e *evidence) {

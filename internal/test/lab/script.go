@@ -99,7 +99,7 @@ func changed(ts *testscript.TestScript, fixture string, changes []string) *apiex
 		case "stored":
 			fixtures.StoredAt(version)(crd)
 		case "unserved":
-			fixtures.Served(version, false)(crd)
+			fixtures.NotServed(version)(crd)
 		case "without":
 			crd.Spec.Versions = slices.DeleteFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version })
 		default:

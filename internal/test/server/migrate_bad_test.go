@@ -137,7 +137,7 @@ func TestMigrateUnreadable(t *testing.T) {
 	s := newScene(t, fixtures.Webhook)
 	s.populate(12)
 	s.change(fixtures.StoredAt("v1"))
-	s.change(fixtures.Served("v1beta1", false))
+	s.change(fixtures.NotServed("v1beta1"))
 	s.converts(failing("crontab-0007"))
 	result, err := migrate.Run(t.Context(), s.config, s.name, migrate.Options{PageSize: 5, Steps: []migrate.Step{migrate.Objects, migrate.StoredVersions}})
 	wantIncomplete(t, err, "the object after default/crontab-0006 can't be read at any served version, so nothing after it was read: ")
@@ -176,18 +176,18 @@ func TestMigrateWebhookSlow(t *testing.T) {
 		t.Skip("left out by -short: it waits for an API server")
 	}
 	for name, test := range map[string]struct {
-		served bool
-		want   string
+		serving func(string) fixtures.Option
+		want    string
 	}{
-		"writing": {true, "writing default/crontab-000"},
-		"listing": {false, "listing crontabs."},
+		"writing": {fixtures.Served, "writing default/crontab-000"},
+		"listing": {fixtures.NotServed, "listing crontabs."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, fixtures.Webhook)
 			s.populate(3)
 			s.change(fixtures.StoredAt("v1"))
-			s.change(fixtures.Served("v1beta1", test.served))
+			s.change(test.serving("v1beta1"))
 			s.converts(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 			config := rest.CopyConfig(s.config)
 			config.Timeout = time.Second

@@ -371,7 +371,7 @@ func TestStoragePromise(t *testing.T) {
 	l := newLab(t)
 	c := l.define(t, "promise.example.com", fixtures.StoredAt("v1"))
 	c.create("v1", "one")
-	if err := c.change(fixtures.Served("v1beta1", false)); err != nil {
+	if err := c.change(fixtures.NotServed("v1beta1")); err != nil {
 		t.Fatal(err)
 	}
 	l.forget(t)
@@ -413,7 +413,7 @@ func TestStorageLeftBehind(t *testing.T) {
 		}
 	}
 	unknown() // though the definition never changed
-	if err := c.change(fixtures.Served("v1beta1", false)); err != nil {
+	if err := c.change(fixtures.NotServed("v1beta1")); err != nil {
 		t.Fatal(err)
 	}
 	l.forget(t)
