@@ -123,7 +123,7 @@ func (d *doctoring) several(ctx context.Context, names []string) error {
 	for _, name := range d.contexts { // a name that is wrong is no finding
 		target := d.storageTarget
 		target.context = name
-		_, err := target.connect(ctx, true)
+		_, err := target.reading(ctx)
 		if _, is := errors.AsType[*exitError](err); err != nil && !is {
 			return err
 		}
@@ -164,7 +164,7 @@ func (d *doctoring) several(ctx context.Context, names []string) error {
 // inspect inspects the cluster of a context, and says what there is to do. Without definitions, there is no report.
 func (d *doctoring) inspect(ctx context.Context, names []string) (*reports.Report, error) {
 	d.began = time.Now()
-	cluster, err := d.connect(ctx, true)
+	cluster, err := d.reading(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (d *doctoring) look(ctx context.Context, cluster *existing.Cluster, names [
 	options := doctor.Options{Names: names, Namespace: d.namespace}
 	if d.forward {
 		// What only reads lets no connection to a pod through.
-		reached, err := d.connect(ctx, false)
+		reached, err := d.writing(ctx)
 		if err != nil {
 			return nil, err
 		}

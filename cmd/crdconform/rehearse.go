@@ -123,7 +123,7 @@ func (r *rehearser) resolveSteps() error {
 // connect connects to a cluster to read from.
 func (r *rehearser) connect(ctx context.Context, name string) (dynamic.Interface, error) {
 	target := storageTarget{kubeconfig: r.kubeconfig, context: name}
-	c, err := target.connect(ctx, true)
+	c, err := target.reading(ctx)
 	if err != nil {
 		return nil, err
 	}

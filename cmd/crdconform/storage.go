@@ -66,15 +66,22 @@ func (t *storageTarget) configure() (config.Config, error) {
 	return c, err
 }
 
-// connect reaches the cluster. What is read only lets no request through that might change something.
-func (t *storageTarget) connect(ctx context.Context, readOnly bool) (*existing.Cluster, error) {
-	current := t.current && readOnly
-	if t.context == "" && !current {
+// reading reaches the cluster, and lets no request through that might change something.
+func (t *storageTarget) reading(ctx context.Context) (*existing.Cluster, error) {
+	return t.connect(ctx, existing.Options{Current: t.current, ReadOnly: true})
+}
+
+// writing reaches a cluster that is named.
+func (t *storageTarget) writing(ctx context.Context) (*existing.Cluster, error) {
+	return t.connect(ctx, existing.Options{})
+}
+
+func (t *storageTarget) connect(ctx context.Context, o existing.Options) (*existing.Cluster, error) {
+	if t.context == "" && !o.Current {
 		return nil, errors.New("no cluster specified; give --context NAME")
 	}
-	c, err := existing.Connect(ctx, existing.Options{
-		Kubeconfig: kinds.Kubeconfigs(t.kubeconfig), Context: t.context, Current: current, Overrides: t.overrides, ReadOnly: readOnly,
-	})
+	o.Kubeconfig, o.Context, o.Overrides = kinds.Kubeconfigs(t.kubeconfig), t.context, t.overrides
+	c, err := existing.Connect(ctx, o)
 	if wrong, is := errors.AsType[*existing.UsageError](err); is {
 		if wrong.Option != "" {
 			return nil, errors.New("--" + wrong.Error())

@@ -177,7 +177,7 @@ func (m *migrator) program() migrate.Command {
 }
 
 func (m *migrator) migrate(ctx context.Context) error {
-	cluster, err := m.connect(ctx, false)
+	cluster, err := m.writing(ctx)
 	if err != nil {
 		return err
 	}

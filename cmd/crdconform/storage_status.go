@@ -65,7 +65,7 @@ func (l *storageLook) check() error {
 
 // inspect looks at definitions. The caller closes the spool, which is nil unless all blockers are kept.
 func (l *storageLook) inspect(ctx context.Context, names []string, options storage.Options) (*storage.Inventory, *storage.Spool, error) {
-	cluster, err := l.connect(ctx, true)
+	cluster, err := l.reading(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
