@@ -2,12 +2,14 @@ package apiserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/kube"
@@ -251,19 +253,23 @@ func (b *budgeted) single(ctx context.Context, q kube.Request) (int, error) {
 // everything makes requests for a list until it is complete. It returns how many objects there were.
 func (b *budgeted) everything(ctx context.Context, q kube.Request) (int, error) {
 	n := 0
-	for {
-		page, err := b.list(ctx, q)
+	pages := kube.Pager[*metav1.PartialObjectMetadataList]{List: func(ctx context.Context, options metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
+		if options.Continue != "" {
+			q.Query.Set("continue", options.Continue)
+		}
+		page := &metav1.PartialObjectMetadataList{}
+		body, err := b.clients.Do(ctx, q)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
+		return page, json.Unmarshal(body, page)
+	}}
+	err := pages.Each(ctx, func(page *metav1.PartialObjectMetadataList) error {
 		n += len(page.Items)
-		if page.Metadata.Continue == "" {
-			break
-		}
-		q.Query.Set("continue", page.Metadata.Continue)
+		return nil
+	})
+	if err == nil && n < b.Seeded {
+		err = fmt.Errorf("the list has %d of at least %d objects", n, b.Seeded)
 	}
-	if n < b.Seeded {
-		return 0, fmt.Errorf("the list has %d of at least %d objects", n, b.Seeded)
-	}
-	return n, nil
+	return n, err
 }

@@ -37,8 +37,7 @@ func (b *budgeted) reads() map[Verb]trial {
 	}
 	list := func(accept string, query func() url.Values) trial {
 		return trial{per: perObject, ask: func(ctx context.Context) (int, error) {
-			n, err := b.everything(ctx, kube.Request{Path: path, Accept: accept, Query: query()})
-			return n, err
+			return b.everything(ctx, kube.Request{Path: path, Accept: accept, Query: query()})
 		}}
 	}
 	exact := ""
