@@ -68,7 +68,7 @@ const releaseName, releaseNamespace = "meta.helm.sh/release-name", "meta.helm.sh
 
 // upgradeOfRelease is the command that upgrades the release that an old definition is of.
 func (s *side) upgradeOfRelease() string {
-	return fmt.Sprintf("helm upgrade %s CHART --namespace %s", shell.Quote(s.typed.Annotations[releaseName]), shell.Quote(cmp.Or(s.typed.Annotations[releaseNamespace], metav1.NamespaceDefault)))
+	return fmt.Sprintf("helm upgrade %s CHART -n %s", shell.Quote(s.typed.Annotations[releaseName]), shell.Quote(cmp.Or(s.typed.Annotations[releaseNamespace], metav1.NamespaceDefault)))
 }
 
 // manifestOfRelease returns an old definition as its release has it: without the fields that only others own.
