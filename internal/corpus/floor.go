@@ -47,6 +47,9 @@ func (t *targeting) usual(n *node, w way) {
 	if n.kind == list && n.minItems == 0 && n.items != nil && n.items.kind == text && n.path != "" {
 		t.add(rankSpecial, "to have no items", w.fixing(n.path, []any{})) // which is one item, "", once it is joined and split
 	}
+	if zeros := t.g.zeros(n); zeros != "" {
+		t.add(rankEnum, "digits that are all 0", w.fixing(n.path, zeros))
+	}
 	t.keyed(n, w)
 	t.several(n, w)
 	if n.kind == intOrString && n.enum == nil && !strings.HasSuffix(strings.ToLower(n.path), "port") && n.acceptsText(beyondAll) {
@@ -66,6 +69,26 @@ func (t *targeting) usual(n *node, w way) {
 	if n.nullable && n.path != "" {
 		t.add(rankSpecial, "null", w.fixing(n.path, nil)).style = Nulls
 	}
+}
+
+// zeros returns a string that a pattern allows and in which all digits are 0, as in 00:00 for the beginning of a day; empty if there is none.
+func (g *Generator) zeros(n *node) string {
+	if len(n.patterns) == 0 || n.quantity {
+		return ""
+	}
+	digit := func(r rune) bool { return '0' <= r && r <= '9' }
+	for _, text := range g.places[n.id].pool {
+		zeros := strings.Map(func(r rune) rune {
+			if digit(r) {
+				return '0'
+			}
+			return r
+		}, text)
+		if strings.ContainsFunc(zeros, digit) && n.acceptsText(zeros) {
+			return zeros
+		}
+	}
+	return ""
 }
 
 // wellKnown returns the values that a field of that name often has, as far as they are allowed.

@@ -129,7 +129,7 @@ func controls() string {
 func wellKnown() map[string][]any {
 	return map[string][]any{
 		"port": {int64(443), int64(80), int64(22), int64(8443)}, "unavailable": {"100%", "1%", "0%"}, "surge": {"100%", "1%", "0%", "150%"}, "tag": {"latest"}, "path": {"/"}, "namespace": {"default"}, "host": {"localhost"}, "address": {"localhost"},
-		"protocol": {"TCP"}, "scheme": {"https"},
+		"protocol": {"TCP", "UDP", "SCTP"}, "scheme": {"https"}, "phase": {"Pending", "Running", "Succeeded", "Failed"}, "policy": {"Always", "IfNotPresent", "Never"},
 		"hostname": {"*.example.com"}, "domain": {"*.example.com"}, "region": {"us-east-1"}, "schedule": {"@daily"}, "cron": {"@daily"}, "image": {"nginx", "nginx:latest"},
 	}
 }

@@ -72,6 +72,10 @@ spec:
               weights: {type: object, additionalProperties: {type: integer}}
               share: {x-kubernetes-int-or-string: true}
               contact: {type: string, pattern: '^[^\x00-\x1f]{1,60}$'}
+              opens: {type: string, pattern: '^[0-9]{2}:[0-9]{2}$'}
+              protocol: {type: string, default: TCP}
+              phase: {type: string}
+              policy: {type: string}
               kept: {type: string}
   - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: *schema}}
 `
@@ -127,7 +131,7 @@ spec:
                   quota: {type: object, nullable: true, properties: {limit: {type: integer}}}
               podTemplate: {type: object, x-kubernetes-preserve-unknown-fields: true, description: The template of the pods.}
               files: {type: object, additionalProperties: {type: string}}
-              nodes: {type: array, items: {type: object, properties: {requests: {type: object, additionalProperties: {x-kubernetes-int-or-string: true, pattern: '^[0-9]+(\.[0-9]+)?(m|[KMGT]i?)?$'}}, since: {type: string, format: date-time}, contact: {type: string, pattern: '^[^<>]{1,40}$'}, seen: {type: string, description: The time in RFC3339Nano.}, weights: {type: object, additionalProperties: {type: integer}}, share: {anyOf: [{type: integer}, {type: string}], x-kubernetes-int-or-string: true}}}}
+              nodes: {type: array, items: {type: object, properties: {requests: {type: object, additionalProperties: {x-kubernetes-int-or-string: true, pattern: '^[0-9]+(\.[0-9]+)?(m|[KMGT]i?)?$'}}, since: {type: string, format: date-time}, contact: {type: string, pattern: '^[^<>]{1,40}$'}, seen: {type: string, description: The time in RFC3339Nano.}, opens: {type: string, pattern: '^[0-9]{2}:[0-9]{2}$'}, protocol: {type: string, default: TCP}, phase: {type: string}, policy: {type: string}, weights: {type: object, additionalProperties: {type: integer}}, share: {anyOf: [{type: integer}, {type: string}], x-kubernetes-int-or-string: true}}}}
               kept: {type: object, properties: {text: {type: string}}}
               podSelector:
                 type: object
@@ -298,6 +302,10 @@ func kindsOfBugs() map[string]func(from, to string, object map[string]any) {
 		"port 443 is left out if TLS is false": forth(contraryPort("443", false)),
 		"port 80 is left out with TLS":         forth(contraryPort("80", true)),
 		"port 22 is left out":                  forth(without("port", func(v any) bool { return v == json.Number("22") })),
+		"midnight is left out":                 forth(without("opens", func(v any) bool { return v == "00:00" })),
+		"UDP is left out":                      forth(without("protocol", func(v any) bool { return v == "UDP" })),
+		"the phase Running is left out":        forth(without("phase", func(v any) bool { return v == "Running" })),
+		"the policy Always is left out":        forth(without("policy", func(v any) bool { return v == "Always" })),
 		"the tag latest is left out":           forth(without("tag", func(v any) bool { return v == "latest" })),
 		"the path / is left out":               forth(without("path", func(v any) bool { return v == "/" })),
 		"an image ends at the first colon": forth(texts(func(s string) string {
