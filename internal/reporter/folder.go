@@ -24,6 +24,9 @@ import (
 // latency is the name of the files with the times of a load test, or of the folder for those of several stages.
 const latency = "latency"
 
+// latencyFile has the numbers of a load test, and latencyMark at its beginning.
+const latencyFile, latencyMark = latency + ".json", `"stages": [`
+
 // pageFile is the file of the report that people open.
 const pageFile = "report.html"
 
@@ -57,7 +60,7 @@ func Open(name string) (Folder, error) {
 	// A run that was killed while it wrote leaves forms of ours without the report.
 	marks := marks()
 	for _, file := range slices.Sorted(maps.Keys(marks)) {
-		if text, err := beginning(filepath.Join(name, file)); err == nil && len(text) > 0 && !bytes.Contains(text, []byte(marks[file])) {
+		if isForeign(filepath.Join(name, file), marks[file]) {
 			return "", fmt.Errorf("report folder %s: the %s in it was not written by crdconform, and would be overwritten", name, file)
 		}
 	}
@@ -88,6 +91,12 @@ func marks() map[string]string {
 		layout.Report: `"apiVersion": "crdconform.dev/`,
 		LogFile:       LogTitle,
 	}
+}
+
+// isForeign reports whether a file is there that has not at its beginning what those of this program have there.
+func isForeign(file, mark string) bool {
+	text, err := beginning(file)
+	return err == nil && len(text) > 0 && !bytes.Contains(text, []byte(mark))
 }
 
 // beginning is the part of a form in which its title is.
@@ -150,7 +159,7 @@ func stale(root *os.Root) []string {
 	}
 	files := old.Artifacts
 	if old.Load != nil {
-		names = append(names, "latency.json", "latency.hgrm")
+		names = append(names, latencyFile, "latency.hgrm")
 		l := &loadgen.Load{}
 		for _, s := range old.Load.Stages {
 			l.Stages = append(l.Stages, loadgen.Stage{Name: s.Name, Repeat: s.Repeat})
@@ -228,7 +237,11 @@ func (f Folder) Write(r *reports.Report) error {
 		form(f.File, func(w io.Writer) error { return f.Write(r, w) })
 	}
 	if r.Load != nil {
-		form("latency.json", func(w io.Writer) error { return JSON(r.Load, w) })
+		if isForeign(filepath.Join(string(f), latencyFile), latencyMark) { // only a load test needs the name
+			errs = append(errs, fmt.Errorf("report folder %s: the %s in it was not written by crdconform, and is left as it is", f, latencyFile))
+		} else {
+			form(latencyFile, func(w io.Writer) error { return JSON(r.Load, w) })
+		}
 		for i, base := range bases(r.Load) {
 			for _, f := range stageFormats() {
 				form(base+f.File, func(w io.Writer) error { return f.Write(r.Load.Stages[i], w) })

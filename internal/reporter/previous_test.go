@@ -72,6 +72,20 @@ func TestForeignForms(t *testing.T) {
 	}
 }
 
+// TestForeignLatency wants a latency.json of others to be left alone by a load test, and one of an earlier load test to be replaced.
+func TestForeignLatency(t *testing.T) {
+	for text, ours := range map[string]bool{`{"p50": 3}`: false, `{"profile": "batch", "stages": []}`: true} {
+		dir := t.TempDir()
+		fill(t, dir, map[string]string{latencyFile: text})
+		r := &reports.Report{Load: load(t)}
+		Conclude(r)
+		err := Folder(dir).Write(r)
+		if left := list(t, dir)[latencyFile] == text; left == ours || ours != (err == nil) || !ours && !strings.Contains(err.Error(), "the latency.json in it was not written by crdconform, and is left as it is") {
+			t.Errorf("%s: left as it is: %t: %v", text, left, err)
+		}
+	}
+}
+
 // TestOwnForms wants forms of this program to be replaced, also those of a run that was killed before it wrote the report.
 func TestOwnForms(t *testing.T) {
 	whole := t.TempDir()
