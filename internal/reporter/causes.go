@@ -191,7 +191,7 @@ func (c *Cause) what() string {
 	case len(c.undone) > 0:
 		return "edits of " + visible.First(outermost(c.undone), 1) + " are undone by what the webhook keeps in an annotation"
 	case c.when != "":
-		return visible.First(outermost(c.fields), 1) + " " + c.does() + " " + c.when
+		return visible.First(outermost(c.fields), 1) + " " + c.does() + " " + c.when + c.alsoThat()
 	case c.field == "":
 		return visible.First(c.Requirements, 1)
 	case c.mutual:
@@ -203,9 +203,7 @@ func (c *Cause) what() string {
 	if len(c.namesakes) > 0 {
 		text += " " + c.inFields()
 	}
-	if len(c.also) > 0 {
-		text += ", and so is " + listed(c.also)
-	}
+	text += c.alsoThat()
 	if c.below > 0 {
 		text += fmt.Sprintf(" with all of the %d fields below it that were exercised", c.below)
 	}
@@ -226,6 +224,14 @@ func (c *Cause) what() string {
 		return text + ", though both versions have it"
 	}
 	return text
+}
+
+// alsoThat says what else is one with the field, at other versions.
+func (c *Cause) alsoThat() string {
+	if len(c.also) == 0 {
+		return ""
+	}
+	return ", and so is " + listed(c.also)
 }
 
 // does says what happens to the field, or to several.

@@ -255,10 +255,13 @@ func TestOneDefectOnSeveralWays(t *testing.T) {
 		lost("status.a", "v1", "v2", false), lost("status.a", "v2", "v1", false), lost("status.b", "v2", "v1", false), lost("status.b", "v1", "v2", false),
 		lost("status.phase", "v1", "v2", true), lost("status.state", "v2", "v1", true),
 	}
+	shown := slices.Clone(whole)
+	shown[5].Kept, shown[5].Place, shown[5].Instead = true, "status.phase", "status.phase in its place"
 	for name, test := range map[string]struct {
 		findings []reports.FieldFinding
 		want     []string
 	}{
+		"shown in another place": {shown, []string{"status is lost with all of the 3 fields below it that were exercised, though both versions have it"}},
 		"labels": {[]reports.FieldFinding{lost("metadata.labels.a", "v1", "v2", false), lost("metadata.labels['b/c']", "v2", "v1", false)}, []string{
 			"metadata.labels['*'] is lost in 2 fields, metadata.labels.a and metadata.labels['b/c']",
 		}},

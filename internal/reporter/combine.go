@@ -129,9 +129,9 @@ func (c *Cause) covers(other *Cause) bool {
 		within(other.about, c.about) && within(other.Pairs, c.Pairs) && (c.field == other.field || (len(c.Lacking) > 0) == (len(other.Lacking) > 0))
 }
 
-// isLost reports whether it is about a field that is lost in every object.
+// isLost reports whether it is about a field that is lost in every object, also if the other version shows it in another place.
 func (c *Cause) isLost() bool {
-	return slices.Equal(c.effects, []string{"lost"}) && !c.made && !c.kept && len(c.undone) == 0 && c.when == ""
+	return slices.Equal(c.effects, []string{"lost"}) && !c.made && (!c.kept || len(c.places) > 0) && len(c.undone) == 0 && c.when == ""
 }
 
 // isAboutValues reports whether it is about values that are lost or changed.

@@ -1,8 +1,11 @@
 package reporter
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // renamed makes one cause of those about fields of different versions that hold the same.
@@ -18,7 +21,7 @@ func renamed(causes []*Cause) []*Cause {
 		all[at].kept = all[at].kept && c.kept
 		put(&all[at].from, c.from...)
 		for _, version := range c.from {
-			put(&all[at].also, c.field+" at "+version)
+			put(&all[at].also, cmp.Or(c.field, visible.First(outermost(c.fields), 1))+" at "+version)
 		}
 	}
 	return all
@@ -27,11 +30,42 @@ func renamed(causes []*Cause) []*Cause {
 // holds reports whether the field of another cause is what this one's field is at other versions: one is known to be in place of the other, at the
 // stored version both are in one place, or one of them is in that of the other.
 func (c *Cause) holds(other *Cause) bool {
-	isApart := !slices.ContainsFunc(c.from, func(version string) bool { return slices.Contains(other.from, version) })
+	if c.field == "" {
+		return c.mirrors(other)
+	}
+	isApart := c.isApartFrom(other)
 	isInside := func(place, of string) bool { return strings.Contains(of, ".") && slices.Contains(above(place), of) } // all is in spec
 	isNamed := slices.Contains(c.places, other.field) || slices.Contains(other.places, c.field)
 	isAtHome := c.kept == other.kept && c.home != "" && other.home != "" && (c.home == other.home || isInside(c.home, other.home) || isInside(other.home, c.home))
 	return c.isField() && other.isField() && isApart && (isNamed || isAtHome) && c.field != other.field && slices.Equal(c.about, other.about)
+}
+
+// isApartFrom reports whether two causes are about objects of different versions.
+func (c *Cause) isApartFrom(other *Cause) bool {
+	return !slices.ContainsFunc(c.from, func(version string) bool { return slices.Contains(other.from, version) })
+}
+
+// mirrors reports whether the same happens under the same circumstances to a field that has another name on the way back: these and the fields
+// differ in one path alone, that of what the fields are in.
+func (c *Cause) mirrors(other *Cause) bool {
+	words, others := strings.Fields(c.when), strings.Fields(other.when)
+	if len(words) == 0 || len(words) != len(others) || !c.isApartFrom(other) || !c.isAboutValues() || !other.isAboutValues() ||
+		!slices.Equal(c.about, other.about) || !within(bothWays(other.Pairs), bothWays(c.Pairs)) {
+		return false
+	}
+	at := slices.IndexFunc(words, func(word string) bool { return !slices.Contains(others, word) })
+	if at < 0 || !slices.Equal(slices.Delete(slices.Clone(words), at, at+1), slices.Delete(slices.Clone(others), at, at+1)) {
+		return false
+	}
+	var renamed []string
+	for _, field := range outermost(other.fields) {
+		rest, isInside := strings.CutPrefix(field, others[at])
+		if !isInside {
+			return false
+		}
+		renamed = append(renamed, words[at]+rest)
+	}
+	return within(renamed, c.fields)
 }
 
 // isField reports whether it is about a field that is lost or changed in every object, though the other version could keep it.
