@@ -41,6 +41,9 @@ func (t *targeting) usual(n *node, w way) {
 	if items := n.namesakes(); items != nil {
 		t.add(rankSpecial, "keys that differ only in case", w.fixing(n.path, items))
 	}
+	if items := n.twins(); items != nil {
+		t.add(rankSpecial, "keys of which all but one are the same", w.fixing(n.path, items))
+	}
 	if n.isSelector() && n.accepts(map[string]any{}) {
 		t.add(rankSpecial, "the selector of everything", w.fixing(n.path, map[string]any{})) // no selector selects nothing
 	}
@@ -125,28 +128,49 @@ func (t *targeting) keyed(n *node, w way) {
 	}
 }
 
-// namesakes returns two items of a list whose keys differ only in case, nil if there can be none. They have no more than they must.
+// namesakes returns two items of a list whose keys differ only in case, nil if there can be none.
 func (n *node) namesakes() []any {
+	return n.pair(func(key *node) []any {
+		if key.kind != text || key.enum != nil {
+			return nil
+		}
+		return []any{"Path", "PATH"}
+	})
+}
+
+// twins returns two items of a list with several keys that differ in one of these, which has few values, nil if there can be none.
+func (n *node) twins() []any {
+	if len(n.listKeys) < 2 {
+		return nil
+	}
+	return n.pair(func(key *node) []any { return slices.Concat(key.enum, key.wellKnown()) })
+}
+
+// pair returns two items of a list that have the first two of the values of their keys, as far as these are known, nil if there can be none. They
+// have no more than they must.
+func (n *node) pair(known func(key *node) []any) []any {
 	if n.listType != "map" || n.items == nil || n.items.shallow || n.maxItems < 2 || n.minItems > 2 {
 		return nil
 	}
 	var items []any
-	for _, name := range []string{"Path", "PATH"} {
+	for i := range 2 {
 		item := map[string]any{}
-		for field := range n.items.required {
-			of := n.items.child(field)
-			if of == nil {
-				return nil
+		for _, p := range n.items.properties {
+			values := slices.Concat(p.enum, p.others())
+			if slices.Contains(n.listKeys, p.name) {
+				if keys := known(p.node); len(keys) > i {
+					values = keys[i : i+1]
+				} else if !n.items.required[p.name] {
+					continue
+				}
+			} else if !n.items.required[p.name] {
+				continue
 			}
-			values := slices.Concat(of.enum, of.others())
-			if slices.Contains(n.listKeys, field) && of.kind == text && of.enum == nil {
-				values = []any{name}
-			}
-			at := slices.IndexFunc(values, of.accepts)
+			at := slices.IndexFunc(values, p.accepts)
 			if at < 0 {
 				return nil
 			}
-			item[field] = values[at]
+			item[p.name] = values[at]
 		}
 		items = append(items, item)
 	}

@@ -124,13 +124,14 @@ func controls() string {
 	return string(append(text, 'a', 0))
 }
 
-// wellKnown are the values that a field of some name often has, which programs take for granted and leave out. The names are in lower case,
-// and fields may have more before them.
+// wellKnown are the values that a field of some name often has, which programs take for granted and leave out, or of which they cut what they
+// begin with. The names are in lower case, and fields may have more before them.
 func wellKnown() map[string][]any {
 	return map[string][]any{
-		"port": {int64(443), int64(80), int64(22), int64(8443)}, "unavailable": {"100%", "1%", "0%"}, "surge": {"100%", "1%", "0%", "150%"}, "tag": {"latest"}, "path": {"/"}, "namespace": {"default"}, "host": {"localhost"}, "address": {"localhost"},
+		"port": {int64(443), int64(80), int64(22), int64(8443)}, "unavailable": {"100%", "1%", "0%"}, "surge": {"100%", "1%", "0%", "150%"}, "tag": {"latest", "v1.2.3"}, "path": {"/"}, "namespace": {"default"}, "host": {"localhost"}, "address": {"localhost"},
 		"protocol": {"TCP", "UDP", "SCTP"}, "scheme": {"https"}, "phase": {"Pending", "Running", "Succeeded", "Failed"}, "policy": {"Always", "IfNotPresent", "Never"},
 		"hostname": {"*.example.com"}, "domain": {"*.example.com"}, "region": {"us-east-1"}, "schedule": {"@daily"}, "cron": {"@daily"}, "image": {"nginx", "nginx:latest"},
+		"version": {"v1.2.3"}, "ref": {"refs/heads/main"}, "revision": {"refs/heads/main"}, "branch": {"refs/heads/main"}, "secret": {"secret/keys"}, "digest": {"sha256:0123456789abcdef"},
 	}
 }
 

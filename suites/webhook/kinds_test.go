@@ -76,6 +76,8 @@ spec:
               protocol: {type: string, default: TCP}
               phase: {type: string}
               policy: {type: string}
+              revision: {type: string}
+              doors: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [kind, name], items: {type: object, required: [kind, name], properties: {kind: {type: string, enum: [In, Out]}, name: {type: string}, width: {type: integer}}}}
               kept: {type: string}
   - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: *schema}}
 `
@@ -126,6 +128,8 @@ spec:
                   least: {type: integer, minimum: 0}
                   most: {type: integer, minimum: 0}
                   parts: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {name: {type: string}, size: {type: integer}}}}
+                  revision: {type: string}
+                  doors: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [kind, name], items: {type: object, required: [kind, name], properties: {kind: {type: string, enum: [In, Out]}, name: {type: string}, width: {type: integer}}}}
                   limit: {type: integer, nullable: true}
                   note: {type: string, nullable: true}
                   quota: {type: object, nullable: true, properties: {limit: {type: integer}}}
@@ -308,6 +312,20 @@ func kindsOfBugs() map[string]func(from, to string, object map[string]any) {
 		"the policy Always is left out":        forth(without("policy", func(v any) bool { return v == "Always" })),
 		"the tag latest is left out":           forth(without("tag", func(v any) bool { return v == "latest" })),
 		"the path / is left out":               forth(without("path", func(v any) bool { return v == "/" })),
+		"the prefix of a branch is cut":        forth(texts(func(s string) string { return strings.TrimPrefix(s, "refs/heads/") }, "revision")),
+		"of items of one name the first stays": forth(parts(func(fields map[string]any) {
+			doors, is := fields["doors"].([]any)
+			if !is {
+				return
+			}
+			named := map[any]bool{}
+			fields["doors"] = slices.DeleteFunc(doors, func(door any) bool {
+				fields, _ := door.(map[string]any)
+				name := fields["name"]
+				defer func() { named[name] = true }()
+				return named[name]
+			})
+		})),
 		"an image ends at the first colon": forth(texts(func(s string) string {
 			name, _, _ := strings.Cut(s, ":")
 			return name
