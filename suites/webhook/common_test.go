@@ -1,6 +1,8 @@
 package webhook
 
 import (
+	"bytes"
+	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
@@ -126,6 +128,34 @@ func TestEmptyBeside(t *testing.T) {
 		const when = "where another field is an empty list or object"
 		if want := map[string]string{"spec.first": when, "spec.second": when, "spec.third": when}; !maps.Equal(fields, want) {
 			t.Errorf("%s: %q, want %q: %s", r.Requirement, fields, want, r.Reason)
+		}
+	}
+}
+
+// TestRetold has a webhook replace the name of a version wherever it stands in an object. It is one cause, for values and for keys.
+func TestRetold(t *testing.T) {
+	t.Parallel()
+	subject := served{handler: stranger{converts: func(from, to string, object map[string]any) string {
+		text, err := json.Marshal(object)
+		if err == nil {
+			err = json.Unmarshal(bytes.ReplaceAll(text, []byte("example.com/"+from), []byte("example.com/"+to)), &object)
+		}
+		if err != nil {
+			return err.Error()
+		}
+		return ""
+	}}}.of(t, assorted)
+	subject.Objects = 12
+	for _, r := range selected(t, subject, 1, requirement.WebhookConversionRoundTrip, requirement.WebhookConversionStrings) {
+		fields := map[string]bool{}
+		for _, f := range r.Findings {
+			fields[f.Field] = true
+			if f.When != "where text names a version of the API" {
+				t.Errorf("%s: %s is %s %s: %s", r.Requirement, f.Field, f.Effect, f.When, f.Message)
+			}
+		}
+		if r.Verdict != requirement.Failed || len(fields) < 3 {
+			t.Errorf("%s is %s, of %v: %s", r.Requirement, r.Verdict, fields, r.Reason)
 		}
 	}
 }

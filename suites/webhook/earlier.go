@@ -166,7 +166,7 @@ func (p *past) earlierKept(ctx SpecContext) {
 		add := func(i int, way string, l corpus.Loss, x exchange) {
 			one := p.earlier(ctx, pair.From).stale[content(of[i])]
 			message := fmt.Sprintf("%s%s (%s)", l, p.losses.lacks(pair, l), one)
-			f := finding{places[i], way, p.definition.schemaOf(pair.From).Place(l.Path), message, partOf(l), x, p.losses.effectBy(pair, l)}
+			f := finding{places[i], way, p.definition.schemaOf(pair.From).Place(l.Path), message, partOf(l), x, p.losses.effectBy(pair, l, nil)}
 			if !usual[f.place()] {
 				findings = append(findings, f)
 			}

@@ -46,7 +46,7 @@ func (k *keeping) keptOf(objects func(ctx context.Context, version string) []*un
 			case k.definition.oneWay(pair) && t.there.object != nil:
 				k.effort.tried++
 				for _, l := range forth(ctx, i, t) {
-					if f := (finding{i, pair.String(), k.definition.schemaOf(pair.From).Place(l.Path), l.String() + k.losses.lacks(pair, l), partOf(l), t.there.x, k.losses.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
+					if f := (finding{i, pair.String(), k.definition.schemaOf(pair.From).Place(l.Path), l.String() + k.losses.lacks(pair, l), partOf(l), t.there.x, k.losses.effectBy(pair, l, t.there.object)}); !usual[f.place()] && counts(l) {
 						findings = append(findings, f)
 					}
 				}
@@ -62,7 +62,7 @@ func (k *keeping) keptOf(objects func(ctx context.Context, version string) []*un
 			default:
 				k.effort.tried++
 				for _, l := range k.losses.lost(pair, objects[i].Object, t.back.object) {
-					if f := (finding{i, way, k.definition.schemaOf(pair.From).Place(l.Path), l.String() + k.losses.lacks(pair, l), partOf(l), t.back.x, k.losses.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
+					if f := (finding{i, way, k.definition.schemaOf(pair.From).Place(l.Path), l.String() + k.losses.lacks(pair, l), partOf(l), t.back.x, k.losses.effectBy(pair, l, t.back.object)}); !usual[f.place()] && counts(l) {
 						findings = append(findings, f)
 					}
 				}

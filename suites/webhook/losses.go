@@ -3,7 +3,9 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -88,9 +90,12 @@ func (ls *losses) effectOf(version string, l corpus.Loss) effect {
 	return effect{sort: ls.definition.schemaOf(version).Effect(l), dull: l.Dull(), at: l.Path}
 }
 
-// effectBy is the same for a loss on the way through the second version of a pair.
-func (ls *losses) effectBy(pair corpus.Pair, l corpus.Loss) effect {
+// effectBy is the same for a loss on the way through the second version of a pair, after which an object is another one.
+func (ls *losses) effectBy(pair corpus.Pair, l corpus.Loss, after map[string]any) effect {
 	e := ls.effectOf(pair.From, l)
+	if ls.isRetold(pair, l, after) {
+		e.when = "where text names a version of the API"
+	}
 	if ls.intoDefault(pair, l) {
 		e.sort = "changed"
 	}
@@ -98,6 +103,23 @@ func (ls *losses) effectBy(pair corpus.Pair, l corpus.Loss) effect {
 		e.lacks = schema.Lacks(l.Path)
 	}
 	return e
+}
+
+// isRetold reports whether a text, or a key, is what it is once one version's name is replaced by the other's wherever it stands, and the other way
+// round on the way back. Webhooks do that which replace it in the text of an object.
+func (ls *losses) isRetold(pair corpus.Pair, l corpus.Loss, after map[string]any) bool {
+	for _, prefix := range []string{ls.env.Subject.Corpus.Group + "/", "/", ""} {
+		from, to := prefix+pair.From, prefix+pair.To
+		retold := func(text string) string { return strings.ReplaceAll(strings.ReplaceAll(text, from, to), to, from) }
+		if text, is := l.Before.(string); is && l.After != nil && retold(text) == l.After && text != l.After {
+			return true
+		}
+		if path := retold(l.Path); path != l.Path && l.After == nil {
+			value, has := corpus.Value(after, path)
+			return has && reflect.DeepEqual(value, l.Before)
+		}
+	}
+	return false
 }
 
 const (
