@@ -30,7 +30,7 @@ type Cause struct {
 	below      int      // fields below it that were exercised and lost, if it stands for all of them
 	home       string   // the field of the stored version that shows it
 	places     []string // fields of other versions that have what it has
-	from       []string // versions of the objects
+	from       []string // versions that have the field
 	also       []string // what else it is about, at other versions
 	moved      []string // fields whose values are in others, and these
 	undone     []string // fields whose edits an annotation undoes, if that is the cause
@@ -125,7 +125,11 @@ func (c *Cause) add(f reports.FieldFinding, result reports.Result) {
 	if !slices.Contains(c.about, result.Subject) {
 		c.about = append(c.about, result.Subject)
 	}
-	put(&c.from, f.From)
+	if within([]string{f.Effect}, []string{"differs", "invalid"}) {
+		put(&c.from, f.To) // the result is what is wrong
+	} else {
+		put(&c.from, f.From)
+	}
 	if c.home == "" {
 		c.home = f.Home
 	}
@@ -240,7 +244,7 @@ func (c *Cause) does() string {
 	if len(outermost(c.fields)) > 1 {
 		be, verbs = "are ", map[string]string{"differs": "differ", "grows": "grow"}
 	}
-	if c.when != "" && slices.Equal(c.effects, []string{"refused"}) {
+	if c.when != "" && c.isOnly("refused") {
 		return be + "not converted"
 	}
 	if c.when != "" && len(c.effects) > 2 {

@@ -99,15 +99,23 @@ func (c *Cause) restores(other *Cause) bool {
 		slices.ContainsFunc(append(above(other.field), other.field), func(at string) bool { return slices.Contains(c.undone, at) })
 }
 
-// conditions reports whether the circumstances of a cause are also those of another: it is about some of the same fields, of which something is kept
-// as well, on the same ways.
+// conditions reports whether the circumstances of a cause are also those of another, which is about some of the same fields: of what is lost or
+// changed on the same ways, if something of it is kept as well, and of what differs by the way. What differs for no reason that is in an object
+// is changed for the same.
 func (c *Cause) conditions(other *Cause) bool {
-	fields := other.fields
-	if other.when == "" && other.kept && len(other.undone) == 0 {
-		fields = []string{other.field}
+	if c == other || c.when == "" || len(other.undone) > 0 || !slices.Equal(c.about, other.about) {
+		return false
 	}
-	return c != other && c.when != "" && len(fields) > 0 && (other.when == "" || len(fields) < len(c.fields)) && within(fields, c.fields) && c.isAboutValues() && other.isAboutValues() &&
-		slices.Equal(c.about, other.about) && within(bothWays(other.Pairs), bothWays(c.Pairs))
+	isAlike := c.isAboutValues() && other.isAboutValues() && within(bothWays(other.Pairs), bothWays(c.Pairs))
+	switch {
+	case other.when != "":
+		return isAlike && 0 < len(other.fields) && len(other.fields) < len(c.fields) && within(other.fields, c.fields)
+	case !slices.Contains(c.fields, other.field):
+		return false
+	case c.isOnly("differs"):
+		return other.isOnly("changed")
+	}
+	return c.isAboutValues() && other.isOnly("differs") || isAlike && other.kept
 }
 
 // bothWays returns pairs of versions as they are whichever is the first.
@@ -131,8 +139,11 @@ func (c *Cause) covers(other *Cause) bool {
 
 // isLost reports whether it is about a field that is lost in every object, also if the other version shows it in another place.
 func (c *Cause) isLost() bool {
-	return slices.Equal(c.effects, []string{"lost"}) && !c.made && (!c.kept || len(c.places) > 0) && len(c.undone) == 0 && c.when == ""
+	return c.isOnly("lost") && !c.made && (!c.kept || len(c.places) > 0) && len(c.undone) == 0 && c.when == ""
 }
+
+// isOnly reports whether it is about one effect and no other.
+func (c *Cause) isOnly(effect string) bool { return slices.Equal(c.effects, []string{effect}) }
 
 // isAboutValues reports whether it is about values that are lost or changed.
 func (c *Cause) isAboutValues() bool { return within(c.effects, []string{"lost", "changed"}) }

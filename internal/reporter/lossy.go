@@ -54,8 +54,8 @@ func Losses(r *reports.Report) []Loss {
 	return losses
 }
 
-// notMeant returns the fields of subjects that an entry must not hide: those that are also lost where that looks like a bug, and those to which,
-// or below which, values come back changed or in another order. Conversions keep something of these, whatever else looked lost.
+// notMeant returns the fields of subjects that an entry must not hide: those that are also lost where that looks like a bug, those in their place, and those
+// to which, or below which, values come back changed or in another order. Conversions keep something of these, whatever else looked lost.
 func notMeant(r *reports.Report) map[[2]string]bool {
 	fields := map[[2]string]bool{}
 	for _, result := range r.Results {
@@ -64,6 +64,7 @@ func notMeant(r *reports.Report) map[[2]string]bool {
 			case "lost":
 				if !f.Meant() {
 					fields[[2]string{result.Subject, f.Field}] = true
+					fields[[2]string{result.Subject, f.Place}] = true
 				}
 			case "changed", "moved", "differs", "added":
 				for _, at := range append(above(f.Field), f.Field) {

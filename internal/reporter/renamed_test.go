@@ -29,6 +29,9 @@ func TestRenamed(t *testing.T) {
 	some.Kept = true
 	meant := of("spec.c", "v3", "spec.a")
 	meant.When = "where it is so"
+	result := func(field, effect, version string) reports.FieldFinding {
+		return reports.FieldFinding{Field: field, Effect: effect, From: "v4", To: version, Message: "it is so"}
+	}
 	several := func(field, version, to, list string) reports.FieldFinding {
 		return reports.FieldFinding{Field: field, Effect: "lost", From: version, To: to, When: "where " + list + " has several items", Message: "it is so"}
 	}
@@ -48,6 +51,8 @@ func TestRenamed(t *testing.T) {
 		}},
 		"several, on other ways":    {[]reports.FieldFinding{several("spec.a[*].x", "v1", "v2", "spec.a"), several("spec.b[*].x", "v2", "v3", "spec.b")}, []string{"spec.a[*].x is lost where spec.a has several items", "spec.b[*].x is lost where spec.b has several items"}},
 		"several of one version":    {[]reports.FieldFinding{several("spec.a[*].x", "v1", "v2", "spec.a"), several("spec.b[*].x", "v1", "v2", "spec.b")}, []string{"spec.a[*].x is lost where spec.a has several items", "spec.b[*].x is lost where spec.b has several items"}},
+		"a result that is invalid":  {[]reports.FieldFinding{of("spec.a", "v1", "spec.b"), result("spec.a", "invalid", "v1"), of("spec.b", "v4", "spec.b")}, []string{"spec.a is changed or invalid, and so is spec.b at v4"}},
+		"what differs by the way":   {[]reports.FieldFinding{inPlace("spec.b", "v2", "spec.a"), result("spec.b", "differs", "v2"), of("spec.a", "v4", "")}, []string{"spec.b differs or is changed, and so is spec.a at v4: v4 has spec.a in its place"}},
 		"nothing known of the home": {[]reports.FieldFinding{of("spec.a", "v1", ""), of("spec.b", "v2", "")}, []string{"spec.a is changed", "spec.b is changed"}},
 	} {
 		r := &reports.Report{Results: []reports.Result{{Requirement: requirement.Requirement{ID: "area.trip.back"}, Verdict: requirement.Failed, Findings: test.findings}}}
