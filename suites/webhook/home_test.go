@@ -136,3 +136,35 @@ func TestEditsBesideNotes(t *testing.T) {
 		}
 	}
 }
+
+// TestHomeOfWhatIsFilledIn has a webhook fill in a field, whatever is there, so that no version shows another value of it: it is the one of the same
+// name in what shows the object around it.
+func TestHomeOfWhatIsFilledIn(t *testing.T) {
+	t.Parallel()
+	head, _, _ := strings.Cut(renamed, "  - name: v1\n")
+	version := func(name, storage, field string) string {
+		return "  - {name: " + name + ", served: true, storage: " + storage + ", schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {" + field + ": {type: object, properties: {began: {type: string}, ended: {type: string}}}}}}}}}\n"
+	}
+	subject := served{handler: stranger{converts: func(_, to string, object map[string]any) string {
+		spec := specOf(object)
+		if to == "v1" {
+			rename(spec, "last", "lastRun")
+		} else {
+			rename(spec, "lastRun", "last")
+		}
+		for _, field := range []string{"last", "lastRun"} {
+			if run, is := spec[field].(map[string]any); is {
+				run["ended"] = "later"
+			}
+		}
+		return ""
+	}}}.of(t, head+version("v1", "true", "lastRun")+version("v2", "false", "last"))
+	subject.Objects = 12
+	homes := map[string]string{}
+	for _, f := range foundBy(t, subject, requirement.WebhookConversionRoundTrip) {
+		homes[f.Field] = f.Home
+	}
+	if want := map[string]string{"spec.last.ended": "spec.lastRun.ended", "spec.lastRun.ended": "spec.lastRun.ended"}; !maps.Equal(homes, want) {
+		t.Errorf("found %v, want %v", homes, want)
+	}
+}

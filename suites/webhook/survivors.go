@@ -2,7 +2,9 @@ package webhook
 
 import (
 	"context"
+	"maps"
 	"reflect"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -102,9 +104,11 @@ func (s *survivors) follows(ctx context.Context, f found, pair corpus.Pair, aske
 // without a value, or with another one in its place.
 func (s *survivors) shown(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string) []string {
 	schema, others := s.definition.schemaOf(pair.From), []*unstructured.Unstructured{object}
-	without := corpus.Without(object, path)
+	without, member := corpus.Without(object, path), (*unstructured.Unstructured)(nil)
 	if schema.Prepare(without.Object); len(schema.Problems(without.Object)) == 0 {
 		others = append(others, without)
+	} else if member = s.otherMember(ctx, object, without, path); member != nil {
+		others = append(others, member)
 	}
 	if variant := changed(schema, object, nil, path); variant != nil {
 		others = append(others, variant)
@@ -116,12 +120,36 @@ func (s *survivors) shown(ctx context.Context, pair corpus.Pair, object *unstruc
 			continue
 		}
 		for _, l := range apart(s.definition.schemaOf(pair.To), outcomes[0].object, o.object) {
+			if _, has := corpus.Value(outcomes[0].object, l.Path); !has && others[i] == member {
+				continue // it shows what the object does not have
+			}
 			if !spoilt(l.Path, object, outcomes[0], o) && !spoilt(l.Path, others[i], o, outcomes[0]) {
 				places = append(places, l.Path)
 			}
 		}
 	}
 	return places
+}
+
+// otherMember returns a valid copy of an object that has another field beside a place than the one there, for one that must have either and of which
+// nothing but that it is there can be changed. It is nil if none was found.
+func (s *survivors) otherMember(ctx context.Context, object, without *unstructured.Unstructured, path string) *unstructured.Unstructured {
+	schema := s.definition.schemaOf(object.GroupVersionKind().Version)
+	value, _ := corpus.Value(object.Object, path)
+	if fields, is := value.(map[string]any); !is || len(fields) > 0 {
+		return nil
+	}
+	for _, donor := range s.stock.each(ctx, object.GroupVersionKind().Version) {
+		members, _ := corpus.Value(donor.Object, around(path))
+		fields, _ := members.(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			other := corpus.With(without, fieldpath.Child(around(path), name), fields[name])
+			if _, has := corpus.Value(other.Object, path); !has && len(schema.Problems(other.Object)) == 0 {
+				return other
+			}
+		}
+	}
+	return nil
 }
 
 // spoilt reports whether a place is converted as it is from one object, and nothing comes of it from another. Then a value elsewhere does not

@@ -287,3 +287,30 @@ func foundBy(t *testing.T, subject *suites.Subject, id requirement.ID) []reports
 	}
 	return outcome.Results[0].Findings
 }
+
+// TestMarkerOfTwoNames has a webhook lose a member of a union in which there is nothing, and which has another name at the other version. That version
+// shows it, which is found out with another member, since one must be there.
+func TestMarkerOfTwoNames(t *testing.T) {
+	t.Parallel()
+	version := func(name, storage, member string) string {
+		return "  - {name: " + name + ", served: true, storage: " + storage + ", schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {from: {type: object, properties: {git: {type: object, required: [url], properties: {url: {type: string}}}, " +
+			member + ": {type: object}}, oneOf: [{required: [git]}, {required: [" + member + "]}]}}}}}}}\n"
+	}
+	head, _, _ := strings.Cut(renamed, "  - name: v1\n")
+	subject := served{handler: stranger{converts: func(_, to string, object map[string]any) string {
+		if from, is := specOf(object)["from"].(map[string]any); is && to == "v2" {
+			rename(from, "inline", "embedded")
+		} else if is {
+			delete(from, "embedded")
+		}
+		return ""
+	}}}.of(t, head+version("v1", "true", "inline")+version("v2", "false", "embedded"))
+	subject.Objects = 12
+	places := map[string]string{}
+	for _, f := range foundBy(t, subject, requirement.WebhookConversionRoundTrip) {
+		places[f.Field] = f.Place
+	}
+	if want := map[string]string{"spec.from.inline": "spec.from.embedded", "spec.from.embedded": ""}; !maps.Equal(places, want) {
+		t.Errorf("found %v, want %v", places, want)
+	}
+}
