@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"reflect"
@@ -105,18 +106,29 @@ func (ls *losses) effectBy(pair corpus.Pair, l corpus.Loss, after map[string]any
 	return e
 }
 
-// isRetold reports whether a text, or a key, is what it is once one version's name is replaced by the other's wherever it stands, and the other way
-// round on the way back. Webhooks do that which replace it in the text of an object.
+// isRetold reports whether a value, an item of a list or a key is what it is once one version's name is replaced by the other's wherever it stands, and
+// the other way round on the way back. Webhooks do that which replace it in the text of an object.
 func (ls *losses) isRetold(pair corpus.Pair, l corpus.Loss, after map[string]any) bool {
+	before, err := corpus.Encode(l.Before)
+	if err != nil {
+		return false
+	}
 	for _, prefix := range []string{ls.env.Subject.Corpus.Group + "/", "/", ""} {
 		from, to := prefix+pair.From, prefix+pair.To
 		retold := func(text string) string { return strings.ReplaceAll(strings.ReplaceAll(text, from, to), to, from) }
-		if text, is := l.Before.(string); is && l.After != nil && retold(text) == l.After && text != l.After {
+		is := func(value any) bool {
+			now, err := corpus.Encode(value)
+			return err == nil && string(now) == retold(string(before)) && !bytes.Equal(now, before)
+		}
+		if l.After != nil && is(l.After) {
 			return true
 		}
-		if path := retold(l.Path); path != l.Path && l.After == nil {
-			value, has := corpus.Value(after, path)
-			return has && reflect.DeepEqual(value, l.Before)
+		if list, _ := corpus.Value(after, around(l.Path)); l.After == nil {
+			items, _ := list.([]any)
+			value, has := corpus.Value(after, retold(l.Path))
+			if slices.ContainsFunc(items, is) || retold(l.Path) != l.Path && has && reflect.DeepEqual(value, l.Before) {
+				return true
+			}
 		}
 	}
 	return false
