@@ -128,58 +128,6 @@ func (t *targeting) keyed(n *node, w way) {
 	}
 }
 
-// namesakes returns two items of a list whose keys differ only in case, nil if there can be none.
-func (n *node) namesakes() []any {
-	return n.pair(func(key *node) []any {
-		if key.kind != text || key.enum != nil {
-			return nil
-		}
-		return []any{"Path", "PATH"}
-	})
-}
-
-// twins returns two items of a list with several keys that differ in one of these, which has few values, nil if there can be none.
-func (n *node) twins() []any {
-	if len(n.listKeys) < 2 {
-		return nil
-	}
-	return n.pair(func(key *node) []any { return slices.Concat(key.enum, key.wellKnown()) })
-}
-
-// pair returns two items of a list that have the first two of the values of their keys, as far as these are known, nil if there can be none. They
-// have no more than they must.
-func (n *node) pair(known func(key *node) []any) []any {
-	if n.listType != "map" || n.items == nil || n.items.shallow || n.maxItems < 2 || n.minItems > 2 {
-		return nil
-	}
-	var items []any
-	for i := range 2 {
-		item := map[string]any{}
-		for _, p := range n.items.properties {
-			values := slices.Concat(p.enum, p.others())
-			if slices.Contains(n.listKeys, p.name) {
-				if keys := known(p.node); len(keys) > i {
-					values = keys[i : i+1]
-				} else if !n.items.required[p.name] {
-					continue
-				}
-			} else if !n.items.required[p.name] {
-				continue
-			}
-			at := slices.IndexFunc(values, p.accepts)
-			if at < 0 {
-				return nil
-			}
-			item[p.name] = values[at]
-		}
-		items = append(items, item)
-	}
-	if _, distinct := n.positions(items); !distinct {
-		return nil
-	}
-	return items
-}
-
 // acceptsFields reports whether a map may have so many entries, with these keys and values.
 func (n *node) acceptsFields(fields map[string]any) bool {
 	for key, value := range fields {
