@@ -12,17 +12,19 @@ import (
 // combine makes one cause of those with one defect.
 func combine(r *reports.Report, causes []*Cause) []*Cause {
 	fields := map[string][]*Cause{}
-	gone := map[*Cause]bool{}
+	gone, into := map[*Cause]bool{}, map[*Cause]*Cause{}
 	for _, c := range causes {
 		for _, field := range append(slices.DeleteFunc(slices.Clone(c.moved), func(path string) bool { return path == c.field }), c.field) {
 			fields[field] = append(fields[field], c)
 		}
-		for _, other := range causes {
-			if other.restores(c) || other.conditions(c) {
-				other.take(c)
-				gone[c] = true
-				break
-			}
+		if at := slices.IndexFunc(causes, func(other *Cause) bool { return other.restores(c) || other.conditions(c) }); at >= 0 {
+			into[c] = causes[at]
+		}
+	}
+	for _, c := range causes { // what one takes says nothing of others
+		if other := into[c]; other != nil {
+			other.take(c)
+			gone[c] = true
 		}
 	}
 	for _, c := range causes {
