@@ -23,7 +23,7 @@ func conversion(env *suites.Env, ch *chapter) {
 		env.It(requirement.WebhookConversionPath, "converts objects to each version directly and by way of each other", func(ctx SpecContext) {
 			ch.routes.needsThree(ctx, "needs three versions")
 			ch.trials.hold(ctx, ch.roundTrips.path())
-			ch.trials.someCame(ctx)
+			ch.trials.someCame()
 		})
 
 		env.It(requirement.WebhookConversionIdentity, "asks for objects at their own version, also among others", ch.batches.ownVersion)

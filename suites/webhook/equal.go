@@ -36,7 +36,7 @@ func (cp *comparison) equalFields(ctx SpecContext) {
 	cp.dependence.independently(ctx)
 	e := &equality{p: cp, known: map[corpus.Pair]*common{}}
 	cp.trials.hold(ctx, property{mutual: true, objects: cp.stock.each, check: e.check})
-	cp.trials.someCame(ctx)
+	cp.trials.someCame()
 }
 
 // equality is the law that a field which two versions have has the same value at both.

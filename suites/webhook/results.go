@@ -84,7 +84,7 @@ func (rt *results) additions(ctx SpecContext) {
 	}
 	rt.env.Tried(rt.effort.tried)
 	rt.trials.report(ctx, what, fewZeros(all))
-	rt.trials.someCame(ctx)
+	rt.trials.someCame()
 }
 
 // added is the property of objects to have nothing after the way there and back that they did not have before, but for
