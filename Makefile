@@ -111,7 +111,7 @@ GORELEASER := $(GO) run github.com/goreleaser/goreleaser/v2@v2.15.1
 CONFIG ?= .goreleaser.yaml
 snapshot: ## Make what a release has, in dist/, without publishing it
 	$(GORELEASER) check
-	$(GORELEASER) release --snapshot --clean --skip=sign,docker,sbom --config $(CONFIG)
+	$(GORELEASER) release --snapshot --clean --skip=sign,docker --config $(CONFIG)
 
 release-check: ## Build a release twice, compare the bytes, and install and run what a snapshot has; ten minutes
 	.ci/release
