@@ -44,6 +44,7 @@ func (c *causes) explain(ctx context.Context, what property, places []found) {
 	q.beside(ctx, places, q.empty)
 	q.several(ctx, places)
 	q.beside(ctx, places, q.turns)
+	q.members(ctx, places)
 	q.moves(ctx, places)
 	q.homes(ctx, places)
 }
@@ -219,12 +220,13 @@ func loneItem(object *unstructured.Unstructured, item []fieldpath.Step) *unstruc
 	return less
 }
 
-// turn is what findings take in another field of their objects: that it is there, or that it is not.
+// turn is what findings take in other fields of their objects: that they are there, or that one is not.
 type turn struct {
 	example *unstructured.Unstructured // that has the field
-	at      string                     // the field, at the version of that; empty if it is any that is empty
+	at      string                     // the field, at the version of that; empty if without says which
 	absent  bool
 	words   string
+	without func(of found) *unstructured.Unstructured // the object of a finding without the fields; nil if it has none
 
 	shown map[string]string // the field that shows it at each other version; empty if none is known to
 }
@@ -259,7 +261,7 @@ func (q *inquiry) beside(ctx context.Context, places []found, look func(ctx cont
 
 // empty looks for places that take a list or an object that is empty, whichever.
 func (q *inquiry) empty(ctx context.Context, places []found, first int) {
-	q.share(ctx, places, first, &turn{example: places[first].subject, words: "where another field is an empty list or object"})
+	q.share(ctx, places, first, &turn{example: places[first].subject, without: withoutEmpty, words: "where another field is an empty list or object"})
 }
 
 // turns looks for what one of some places takes, and others as well.
@@ -283,7 +285,7 @@ func (q *inquiry) turns(ctx context.Context, places []found, first int) {
 // share notes the circumstances of the places whose findings are gone once it is otherwise in their objects, and reports whether these are one that is
 // given and enough others.
 func (q *inquiry) share(ctx context.Context, places []found, first int, t *turn) bool {
-	if strings.HasPrefix(t.at, "metadata") || !q.turnsOn(ctx, places[first], t) {
+	if other := q.otherwise(ctx, places[first], t); other == nil || strings.HasPrefix(t.at, "metadata") || !q.takes(ctx, places[first], other) {
 		return false
 	}
 	if schema := q.c.definition.schemaOf(places[first].pair.From); t.at != "" && !t.absent && q.shows(ctx, places[first], changed(schema, t.example, nil, t.at)) {
@@ -296,14 +298,18 @@ func (q *inquiry) share(ctx context.Context, places []found, first int, t *turn)
 		if i == first || !q.isOpen(f) {
 			continue
 		}
+		other := q.otherwise(ctx, f, t)
+		if other == nil {
+			continue
+		}
 		of, shares := pairs[f.pair], false
 		if of.asked < mostSharing && q.mayAsk(ctx) {
-			if of.asked++; q.turnsOn(ctx, f, t) {
+			if of.asked++; q.takes(ctx, f, other) {
 				of.sharing, shares = of.sharing+1, true
 			}
 			pairs[f.pair] = of
 		} else {
-			shares = of.asked >= fewSharing && of.sharing == of.asked && q.otherwise(ctx, f, t) != nil
+			shares = of.asked >= fewSharing && of.sharing == of.asked
 		}
 		if shares {
 			sharing, fields[f.path] = append(sharing, i), true
@@ -327,16 +333,10 @@ func (q *inquiry) shows(ctx context.Context, f found, other *unstructured.Unstru
 	return shows
 }
 
-// turnsOn reports whether a finding takes what another one does.
-func (q *inquiry) turnsOn(ctx context.Context, f found, t *turn) bool {
-	other := q.otherwise(ctx, f, t)
-	return other != nil && q.takes(ctx, f, other)
-}
-
 // otherwise returns the object of a finding without what it may take; nil if that is about the same field, or cannot be otherwise.
 func (q *inquiry) otherwise(ctx context.Context, f found, t *turn) *unstructured.Unstructured {
 	if t.at == "" {
-		return withoutEmpty(f)
+		return t.without(f)
 	}
 	at := q.at(ctx, f.pair.From, t)
 	if at == "" || fieldpath.Within(at, f.effect.at) || fieldpath.Within(f.effect.at, at) {

@@ -17,7 +17,10 @@ import (
 var assorted = numbers(`{spec: {type: object, properties: {
   paused: {type: boolean}, first: {type: string}, second: {type: string}, third: {type: string}, hint: {type: string}, mode: {type: string, enum: [Slow, Fast], default: Slow},
   items: {type: array, items: {type: object, required: [name], properties: {name: {type: string}, note: {type: string}, port: {type: integer}}}},
-  named: {type: object, additionalProperties: {type: object, properties: {note: {type: string}, port: {type: integer}}}}}}}`)
+  named: {type: object, additionalProperties: {type: object, properties: {note: {type: string}, port: {type: integer}}}},
+  union: {type: object, properties: {
+    one: {type: object, properties: {note: {type: string}, port: {type: integer}}}, two: {type: object, properties: {note: {type: string}, port: {type: integer}}},
+    three: {type: object, properties: {note: {type: string}, port: {type: integer}}}}}}}}`)
 
 // TestOneDefect has webhooks with a defect that shows in several places. What they take, or where their values are, is said of all.
 func TestOneDefect(t *testing.T) {
@@ -66,6 +69,19 @@ func TestOneDefect(t *testing.T) {
 		"a switch of one field": {func(spec map[string]any) {
 			if spec["paused"] == true {
 				delete(spec, "first")
+			}
+		}, []finding{{"lost", "", ""}}},
+		"members of a union": {func(spec map[string]any) {
+			union, _ := spec["union"].(map[string]any)
+			for _, first := range []string{"one", "two", "three"} {
+				if union[first] != nil {
+					maps.DeleteFunc(union, func(member string, _ any) bool { return member != first })
+				}
+			}
+		}, []finding{{"lost", "where spec.union has several members", ""}}},
+		"a member that is never kept": {func(spec map[string]any) {
+			if union, _ := spec["union"].(map[string]any); union != nil {
+				delete(union, "two")
 			}
 		}, []finding{{"lost", "", ""}}},
 		"two fields change places": {func(spec map[string]any) {
