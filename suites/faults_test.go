@@ -121,7 +121,7 @@ func TestFaultsAreOfAllSpecs(t *testing.T) {
 			broken[id] = true
 		}
 	}
-	for _, spec := range suites.Preview(append(serverAreas, migration.New(nil))) {
+	for _, spec := range suites.Preview(append(serverAreas(), migration.New(nil))) {
 		if !broken[spec.Requirement] {
 			t.Errorf("no fault breaks %s, so its spec is not shown to be able to fail", spec.Requirement)
 		}

@@ -73,7 +73,6 @@ func (f *fakePods) Settle(_ context.Context, former ...types.UID) error {
 // TestScenariosForPods has each scenario say what is done to pods, or what they lack.
 func TestScenariosForPods(t *testing.T) {
 	t.Parallel()
-	apply := 0
 	for _, s := range Scenarios() {
 		changed := s.ForPods()
 		switch {
@@ -84,12 +83,6 @@ func TestScenariosForPods(t *testing.T) {
 		case !changed.Applies() && !strings.Contains(changed.skipped, s.programs):
 			t.Errorf("%s is skipped for %q", s.ID, changed.skipped)
 		}
-		if changed.Applies() {
-			apply++
-		}
-	}
-	if apply != 8 {
-		t.Errorf("%d scenarios are for pods", apply)
 	}
 }
 

@@ -101,7 +101,7 @@ func (p *DisruptionPlan) choose() error {
 	case len(all) == 0:
 		return errors.New("no scenario selected; \"crdconform list --filter disruption\" shows all")
 	case !slices.ContainsFunc(all, disruption.Scenario.Applies):
-		return p.want.At("disrupt.scenarios", "none of the selected scenarios applies to pods; docs/disruption.md says which do")
+		return p.want.At("disrupt.scenarios", "none of the selected scenarios applies to pods; docs/scenarios.md says which do")
 	}
 	p.lab.Settings = disruption.Settings{
 		Rate: d.Rate, Reached: disruption.Reached, Objects: d.Objects, Quiet: d.Quiet.Duration, Limit: d.RecoveryLimit.Duration, PickUp: d.PickUpLimit.Duration, Seed: uint64(p.Seed()),

@@ -11,6 +11,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/crdconform/crdconform/internal/chapters"
+	"github.com/crdconform/crdconform/internal/disruption"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/visible"
@@ -79,4 +80,25 @@ func readme() ([]byte, error) {
 		text = counted.ReplaceAll(text, []byte(fmt.Sprintf(format, len(suites.Preview(areas)))))
 	}
 	return text, err
+}
+
+// scenariosPage writes docs/scenarios.md: what each scenario of disrupt does.
+func scenariosPage() ([]byte, error) {
+	t := &visible.Table{Head: []string{"scenario", "a program", "pods", "lasts"}}
+	for _, s := range disruption.Scenarios() {
+		pods, lasts := "", ""
+		switch changed := s.ForPods(); {
+		case changed.Applies() && changed.Title == s.Title:
+			pods = "the same"
+		case changed.Applies():
+			pods = changed.Title
+		}
+		if s.Hold > 0 {
+			lasts = s.Hold.String()
+		}
+		t.Add(strings.TrimPrefix(string(s.ID), disruption.Area+"."), s.Title, pods, lasts)
+	}
+	return []byte("# Scenarios of disrupt\n\n" +
+		"Written by `make generate` from package disruption; a test keeps it up to date.\n\n" +
+		"What [`disrupt`](disruption.md) does to a program, and to [pods](disruption.md#pods). Scenarios without an entry for pods are NotApplicable there.\n\n" + t.Markdown()), nil
 }

@@ -35,6 +35,7 @@ func files() []file {
 		{"config/schema.json", configSchema},
 		{"docs/configuration.md", configurationPage},
 		{"README.md", readme},
+		{"docs/scenarios.md", scenariosPage},
 		{"docs/report.schema.json", reportSchema},
 		{"internal/generate/api.txt", api},
 		{"docs/kind.md", kindImages},
