@@ -10,7 +10,7 @@ import (
 )
 
 func TestEntries(t *testing.T) {
-	form := regexp.MustCompile(`^(versions|conversion|webhook|storage|schema|validation|defaulting|lifecycle|migration|publishing|subresources|objects|resource|control|doctor|upgrade|disruption)(\.[a-z][a-z0-9]*(-[a-z0-9]+)*){2}$`)
+	form := regexp.MustCompile(`^[a-z]+(\.[a-z][a-z0-9]*(-[a-z0-9]+)*){2}$`)
 	documents := map[string]bool{}
 	for _, d := range Documents() {
 		documents[d.ID] = true

@@ -12,14 +12,15 @@ import (
 )
 
 // exported returns the exported names and methods of the public packages of a module, one a line after its package. The IDs of
-// requirements are left out: requirement/ids.go is generated from the catalogue.
+// requirements are left out: requirement/ids.go is generated from the catalogue. So are the chapters, which are made of types that only
+// packages of ours can name.
 func exported(root string) ([]string, error) {
 	var names []string
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch name := entry.Name(); {
 		case err != nil:
 			return err
-		case entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "internal" || name == "testdata" || isModule(path)):
+		case entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || slices.Contains([]string{"internal", "suites", "testdata"}, name) || isModule(path)):
 			return filepath.SkipDir
 		case entry.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
 			return nil

@@ -22,7 +22,7 @@ func TestNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var folders []string
+	folders := []string{"suites/versions"} // where such types are found
 	for _, name := range names {
 		folder, _, _ := strings.Cut(name, ":")
 		folders = append(folders, folder)
