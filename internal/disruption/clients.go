@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/fleet"
 	"github.com/crdconform/crdconform/internal/history"
@@ -237,28 +239,32 @@ func (c *client) update(ctx context.Context) {
 	c.operation(ctx, history.Update, t, value, body)
 }
 
-// lists lists all objects again and again, in two pages.
+// lists lists all objects again and again, in two pages. What becomes of a page is recorded.
 func (c *client) lists(ctx context.Context) {
-	query := url.Values{"limit": {strconv.Itoa(max(1, (len(c.things)+1)/2))}}
-	continues := ""
-	for pause.For(ctx, listPause) == nil {
-		query.Del("continue")
-		if continues != "" {
-			query.Set("continue", continues)
-		}
-		o := c.started(record.List)
-		body, err := c.Do(ctx, kube.Request{Path: c.Path(c.version), Query: query})
-		got := c.finish(&o, history.Read, err)
-		continues = got.continues
-		if err == nil {
-			if continues, err = c.items(&o, body); err != nil {
-				o.Error, o.Text, o.Outcome = record.Other, err.Error(), history.Refused
-			}
-		}
-		if got.error != record.Canceled {
-			c.record.Operation(o)
+	for ctx.Err() == nil {
+		all := kube.Pager[*metav1.PartialObjectMetadataList]{List: c.page, Options: metav1.ListOptions{Limit: int64(max(1, (len(c.things)+1)/2))}}
+		_ = all.Each(ctx, func(*metav1.PartialObjectMetadataList) error { return nil })
+	}
+}
+
+// page records a page, and returns where the list continues.
+func (c *client) page(ctx context.Context, options metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
+	if err := pause.For(ctx, listPause); err != nil {
+		return nil, err
+	}
+	o, page := c.started(record.List), &metav1.PartialObjectMetadataList{}
+	query := url.Values{"limit": {strconv.FormatInt(options.Limit, 10)}, "continue": {options.Continue}}
+	body, err := c.Do(ctx, kube.Request{Path: c.Path(c.version), Query: query})
+	got := c.finish(&o, history.Read, err)
+	if err == nil {
+		if page.Continue, err = c.items(&o, body); err != nil {
+			o.Error, o.Text, o.Outcome = record.Other, err.Error(), history.Refused
 		}
 	}
+	if got.error != record.Canceled {
+		c.record.Operation(o)
+	}
+	return page, err
 }
 
 // items takes the items of a list, and returns where it continues.

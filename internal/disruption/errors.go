@@ -22,9 +22,6 @@ type answer struct {
 	code  int // 0 if there was none
 	error record.Error
 	text  string // of the error
-
-	// continues is where the list goes on after its snapshot has expired.
-	continues string
 }
 
 // answered is the answer that an error of a request means.
@@ -33,7 +30,7 @@ func answered(err error) answer {
 		return answer{code: http.StatusOK}
 	}
 	if refused, is := errors.AsType[*kube.RefusedError](err); is {
-		return answer{code: refused.Code, error: refusalKind(refused), text: refused.Status.Message, continues: refused.Status.Continue}
+		return answer{code: refused.Code, error: refusalKind(refused), text: refused.Status.Message}
 	}
 	kind := textKind(err.Error(), record.Other)
 	timeout := net.Error(nil)

@@ -2,10 +2,12 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -117,6 +119,34 @@ func TestPager(t *testing.T) {
 				t.Errorf("%s: got %s of %s, expired %d times, want %s: %v", name, got, p.Revision, p.Expired, test.want, err)
 			}
 		}
+	}
+}
+
+// TestPagerOfOnce goes on after a refusal of Once as after one of client-go's.
+func TestPagerOfOnce(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(&paged{t: t, answers: []string{"continue=: a/1 two", "continue=two: 410 three", "continue=three: 410", "continue=: a/1,a/2"}})
+	defer server.Close()
+	once, err := NewOnce(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer once.Close()
+	p := Pager[*metav1.PartialObjectMetadataList]{List: func(ctx context.Context, options metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
+		page := &metav1.PartialObjectMetadataList{}
+		body, err := once.Do(ctx, Request{Query: url.Values{"continue": {options.Continue}}})
+		if err != nil {
+			return nil, err
+		}
+		return page, json.Unmarshal(body, page)
+	}}
+	n := 0
+	err = p.Each(t.Context(), func(page *metav1.PartialObjectMetadataList) error {
+		n += len(page.Items)
+		return nil
+	})
+	if err != nil || n != 2 || p.Expired != 2 {
+		t.Errorf("%d objects, expired %d times: %v", n, p.Expired, err)
 	}
 }
 

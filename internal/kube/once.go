@@ -15,6 +15,7 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 )
@@ -74,6 +75,9 @@ type RefusedError struct {
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("HTTP status %d: %s", e.Code, e.Status.Message)
 }
+
+// Unwrap returns the error that client-go would have returned, so that a Pager knows a list whose revision is forgotten.
+func (e *RefusedError) Unwrap() error { return &apierrors.StatusError{ErrStatus: e.Status} }
 
 // StatusOf returns the HTTP status of a refusal; 0 if the error is none, so that there was no response.
 func StatusOf(err error) int {

@@ -254,9 +254,7 @@ func (b *budgeted) single(ctx context.Context, q kube.Request) (int, error) {
 func (b *budgeted) everything(ctx context.Context, q kube.Request) (int, error) {
 	n := 0
 	pages := kube.Pager[*metav1.PartialObjectMetadataList]{List: func(ctx context.Context, options metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
-		if options.Continue != "" {
-			q.Query.Set("continue", options.Continue)
-		}
+		q.Query.Set("continue", options.Continue)
 		page := &metav1.PartialObjectMetadataList{}
 		body, err := b.clients.Do(ctx, q)
 		if err != nil {
