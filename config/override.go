@@ -16,7 +16,7 @@ import (
 func (c *Config) Override(key string, from Config, flag string) {
 	whole := key
 	key, _, _ = strings.Cut(key, "[")
-	value, target := options.Value(reflect.ValueOf(from), key, false), options.Value(reflect.ValueOf(c).Elem(), key, false)
+	value, target := options.Value(reflect.ValueOf(from), key), options.Value(reflect.ValueOf(c).Elem(), key)
 	if !target.IsValid() {
 		return
 	}

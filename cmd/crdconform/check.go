@@ -277,7 +277,7 @@ func requireWebhook(w config.Webhook) error {
 }
 
 func (c *checker) run(ctx context.Context) error {
-	defer process.LimitMemory(c.set, true)()
+	defer process.FollowMemory(c.set)()
 	check, err := c.describe()
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func (f *clusterFlags) take(c *config.Config) error {
 		if !strings.HasPrefix(o.Name, clusterKeys) {
 			continue
 		}
-		value := options.Value(reflect.ValueOf(c).Elem(), o.Name, false)
+		value := options.Value(reflect.ValueOf(c).Elem(), o.Name)
 		if value.IsZero() {
 			continue
 		}

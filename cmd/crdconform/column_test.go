@@ -137,7 +137,7 @@ func TestColumnLimitsMemory(t *testing.T) { // not parallel: the limits are thos
 	}
 	before := limits()
 	for _, users := range []string{"", "GOMEMLIMIT", "GOGC"} {
-		undo := process.LimitMemory(func(name string) bool { return name == users }, false)
+		undo := process.LimitMemory(func(name string) bool { return name == users })
 		want := limits()
 		undo()
 		var during [2]int64

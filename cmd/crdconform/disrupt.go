@@ -131,7 +131,7 @@ func (d *disrupter) againScenario(_ string, id requirement.ID) string {
 }
 
 func (d *disrupter) run(ctx context.Context) error {
-	defer process.LimitMemory(d.set, false)()
+	defer process.LimitMemory(d.set)()
 	if d.judge != "" {
 		return d.rejudge()
 	}

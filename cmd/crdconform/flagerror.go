@@ -109,7 +109,7 @@ func keysLike(command, flag string) []string {
 
 // valueOf stands for a value of a key.
 func valueOf(key string) string {
-	if options.Value(reflect.ValueOf(new(config.Config)).Elem(), key, true).Kind() == reflect.Slice {
+	if options.Made(reflect.ValueOf(new(config.Config)).Elem(), key).Kind() == reflect.Slice {
 		return "[VALUE]"
 	}
 	return "VALUE"

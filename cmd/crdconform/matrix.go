@@ -126,7 +126,7 @@ func given(option, value string) string {
 
 // shared is the value of an option for all columns of a kind.
 func (m *matrix) shared(option string) string {
-	return options.Value(reflect.ValueOf(m.settings), option, false).String()
+	return options.Value(reflect.ValueOf(m.settings), option).String()
 }
 
 // given returns the values of the flag for columns, of which each makes one.

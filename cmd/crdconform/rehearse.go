@@ -131,7 +131,7 @@ func (r *rehearser) connect(ctx context.Context, name string) (dynamic.Interface
 }
 
 func (r *rehearser) run(ctx context.Context) error {
-	defer process.LimitMemory(r.set, false)()
+	defer process.LimitMemory(r.set)()
 	described, err := r.describe()
 	if err != nil {
 		return err

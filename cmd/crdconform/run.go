@@ -121,7 +121,7 @@ func (r *runner) run(ctx context.Context) error {
 
 // check judges the API server, and returns the report, which is yet to be written. It fails when the flags are wrong.
 func (r *runner) check(ctx context.Context) (*reports.Report, error) {
-	defer process.LimitMemory(r.set, false)()
+	defer process.LimitMemory(r.set)()
 	described, err := r.describe() //nolint:contextcheck // specs are declared without waiting for anything
 	if err != nil {
 		return nil, err

@@ -57,7 +57,7 @@ func (f *optionFlags) applyOne(c *config.Config, text string) error {
 		indent += "  "
 	}
 	// What is text needs no quotes, also where YAML takes it for a number, as it does with 1.36.
-	if is := options.Value(reflect.ValueOf(new(config.Config)).Elem(), key, true).Kind(); is == reflect.String && value != "" && !strings.ContainsAny(value[:1], `"'`) {
+	if is := options.Made(reflect.ValueOf(new(config.Config)).Elem(), key).Kind(); is == reflect.String && value != "" && !strings.ContainsAny(value[:1], `"'`) {
 		value = strconv.Quote(value)
 	}
 	from, err := config.Parse("--set", []byte("apiVersion: "+config.APIVersion+"\nkind: "+config.Kind+document.String()+" "+value+"\n"))

@@ -88,7 +88,8 @@ func (d *dropper) judge(ctx context.Context, name, version string) error {
 	if len(definedVersions(definition)) == 1 {
 		return fmt.Errorf("%s is the only version of %s, and a definition needs one; add another version first, or delete the definition", version, name)
 	}
-	verdict := storage.Judge(inventory, definition, found, !d.ignoreRequests)
+	found.Requests.Ignored = d.ignoreRequests
+	verdict := storage.Judge(inventory, definition, found)
 	if all {
 		err = verdictJSON(d.out, inventory, verdict, spool)
 	} else {

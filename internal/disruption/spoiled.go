@@ -112,6 +112,9 @@ const (
 
 	// lateFor is how long definitions lack the authority of the new certificate.
 	lateFor = 1500 * time.Millisecond
+
+	// beforehand is for definitions that trust a new authority before it is used.
+	beforehand = -1
 )
 
 // certificateScenarios are about the files that the program was given.
@@ -130,15 +133,15 @@ func certificateScenarios() []Scenario {
 		},
 		{
 			ID: requirement.DisruptionCertificateAuthorityBefore, Title: "the definition trusts a new authority as well, and then the certificate is replaced", path: balanced, programs: renewals, affects: true, harmless: true,
-			do: func(ctx context.Context, st *stage) error { return st.replaceAuthority(ctx, true, 0) },
+			do: func(ctx context.Context, st *stage) error { return st.replaceAuthority(ctx, beforehand) },
 		},
 		{
 			ID: requirement.DisruptionCertificateAuthorityAfter, Title: "the certificate is replaced by one of a new authority, and the definition trusts that as soon as it is served", path: balanced, programs: renewals, affects: true,
-			do: func(ctx context.Context, st *stage) error { return st.replaceAuthority(ctx, false, 0) },
+			do: func(ctx context.Context, st *stage) error { return st.replaceAuthority(ctx, 0) },
 		},
 		{
 			ID: requirement.DisruptionCertificateAuthorityLate, Title: "the certificate is replaced by one of a new authority, which the definition trusts 1.5 s later", path: balanced, programs: renewals, affects: true,
-			do: func(ctx context.Context, st *stage) error { return st.replaceAuthority(ctx, false, lateFor) },
+			do: func(ctx context.Context, st *stage) error { return st.replaceAuthority(ctx, lateFor) },
 		},
 		{
 			ID: requirement.DisruptionCertificateExpired, Title: "the certificate expires, and is replaced 1 s later", path: balanced, programs: renewals, do: expire, undo: renew,
@@ -169,14 +172,14 @@ func certificateScenarios() []Scenario {
 
 // replaceAuthority replaces the authority, which the definition trusts before that, or some time after it. A definition that changes has
 // the API server connect anew. Where it does not change before, connections are reset for that.
-func (st *stage) replaceAuthority(ctx context.Context, before bool, late time.Duration) error {
+func (st *stage) replaceAuthority(ctx context.Context, late time.Duration) error {
 	old := st.certs().authority.PEM()
 	next, err := st.certs().newAuthority()
 	if err != nil {
 		return err
 	}
 	st.begin("the authority is replaced")
-	if before {
+	if late == beforehand {
 		if err = st.convertBy(ctx, append(append([]byte(nil), old...), next.PEM()...)); err != nil {
 			return err
 		}
@@ -190,7 +193,7 @@ func (st *stage) replaceAuthority(ctx context.Context, before bool, late time.Du
 	if err = st.pickUp(ctx); err != nil {
 		return err
 	}
-	if !before {
+	if late >= 0 {
 		st.balancer.cut()
 	}
 	if err = pause.For(ctx, late); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/files"
@@ -148,10 +149,19 @@ func otherLoad(x, y loadgen.Stage, what string) error {
 
 // seriesOf returns the measurements of all repeats of each stage and of the control.
 func seriesOf(l *loadgen.Load) []compare.Series {
-	return append(seriesOfStages(l.Stages, false), seriesOfStages(l.Control, true)...)
+	all := seriesOfStages(l.Stages)
+	stages := slices.Clone(l.Control)
+	for i := range stages {
+		stages[i].Name = "" // it is the same for all
+	}
+	for _, s := range seriesOfStages(stages) {
+		s.Control = true
+		all = append(all, s)
+	}
+	return all
 }
 
-func seriesOfStages(stages []loadgen.Stage, control bool) []compare.Series {
+func seriesOfStages(stages []loadgen.Stage) []compare.Series {
 	var all []compare.Series
 	places := map[[2]string]int{} // by stage and statistic
 	for _, s := range stages {
@@ -159,18 +169,12 @@ func seriesOfStages(stages []loadgen.Stage, control bool) []compare.Series {
 			continue // it says nothing about anybody
 		}
 		for _, each := range statistics(s, config.Objectives{}) {
-			name := s.Name
-			if control {
-				name = "" // it is the same for all stages
-			}
-			key := [2]string{name, each.name}
+			key := [2]string{s.Name, each.name}
 			at, found := places[key]
 			if !found {
 				at = len(all)
 				places[key] = at
-				all = append(all, compare.Series{
-					Stage: name, Statistic: each.name, Unit: each.unit, HigherIsBetter: each.atLeast, Control: control,
-				})
+				all = append(all, compare.Series{Stage: s.Name, Statistic: each.name, Unit: each.unit, HigherIsBetter: each.atLeast})
 			}
 			all[at].Values = append(all[at].Values, each.measured)
 		}

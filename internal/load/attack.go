@@ -154,8 +154,8 @@ func (r *run) end() Summary {
 			r.tally.waiting(waited, r.stopped)
 		}
 	}
-	s := r.tally.summary(r.workload, r.began, r.ctx.Err() != nil)
-	if !s.Partial {
+	s := r.tally.summary(r.workload, r.began)
+	if s.Partial = r.ctx.Err() != nil; !s.Partial {
 		s = s.givenUp()
 	}
 	s.Generator = r.self.found()

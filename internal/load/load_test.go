@@ -226,7 +226,7 @@ func TestVoid(t *testing.T) {
 			}
 			tally.add(m, exchange{judgement: contract.Judgement{}})
 		}
-		s := tally.summary(workload(), time.Now(), false)
+		s := tally.summary(workload(), time.Now())
 		if s.Void() != test.want || s.Late != test.late {
 			t.Errorf("%d late of %d: void %t, want %t", s.Late, test.requests, s.Void(), test.want)
 		}
@@ -291,7 +291,8 @@ func TestRates(t *testing.T) {
 				tally.add(m, exchange{judgement: contract.Judgement{}})
 			}
 		}
-		s := tally.summary(w, began, test.partial)
+		s := tally.summary(w, began)
+		s.Partial = test.partial
 		near := func(got, want float64) bool { return got >= 0.999*want && got <= 1.001*want }
 		if !near(s.SentRate(), test.sent) || !near(s.RequestRate(), test.whole) || !near(s.ObjectRate(), 3*test.whole) {
 			t.Errorf("%s: %g sent and %g answered a second with %g objects, want %g and %g", name, s.SentRate(), s.RequestRate(), s.ObjectRate(), test.sent, test.whole)

@@ -67,7 +67,7 @@ func TestMergedIsTheSame(t *testing.T) {
 		}
 		var summaries []Summary
 		for index, tally := range parts {
-			summaries = append(summaries, tally.summary(Split(w, index, of), began, false))
+			summaries = append(summaries, tally.summary(Split(w, index, of), began))
 		}
 		merged, err := Merge(summaries...)
 		if err != nil {
@@ -77,7 +77,7 @@ func TestMergedIsTheSame(t *testing.T) {
 			t.Fatalf("it has %d workers, want %d", merged.Workers, of)
 		}
 		merged.Workers = 0
-		if difference := differ(merged, one.summary(w, began, false)); difference != "" {
+		if difference := differ(merged, one.summary(w, began)); difference != "" {
 			t.Fatal(difference)
 		}
 	})
@@ -149,7 +149,7 @@ func differ(a, b Summary) string {
 
 // part is what one of two generators measured, of nothing.
 func part(index int, change func(*Summary)) Summary {
-	s := newTally().summary(Split(workload(), index, 2), time.Unix(1000, 0), false)
+	s := newTally().summary(Split(workload(), index, 2), time.Unix(1000, 0))
 	if change != nil {
 		change(&s)
 	}
@@ -162,7 +162,7 @@ func TestMergeFails(t *testing.T) {
 		summaries []Summary
 		want      string
 	}{
-		"not shared":          {[]Summary{part(0, nil), newTally().summary(workload(), time.Now(), false)}, "a run that was not shared"},
+		"not shared":          {[]Summary{part(0, nil), newTally().summary(workload(), time.Now())}, "a run that was not shared"},
 		"twice":               {[]Summary{part(1, nil), part(1, nil)}, "what worker 2 of 2 measured is included twice"},
 		"another number":      {[]Summary{part(0, nil), part(1, func(s *Summary) { s.Workload.Part.Of = 3 })}, "what worker 2 of 3 measured is not from the same workload as what worker 1 of 2 measured"},
 		"another workload":    {[]Summary{part(0, nil), part(1, func(s *Summary) { s.Workload.Phases = Constant(1, time.Second) })}, "not from the same workload"},
@@ -201,7 +201,7 @@ func TestMergeWithoutAll(t *testing.T) {
 	t.Parallel()
 	w := workload()
 	w.Phases = Constant(5, time.Second)
-	merged, err := Merge(newTally().summary(Split(w, 3, 4), time.Now(), false), newTally().summary(Split(w, 1, 4), time.Now(), false))
+	merged, err := Merge(newTally().summary(Split(w, 3, 4), time.Now()), newTally().summary(Split(w, 1, 4), time.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}

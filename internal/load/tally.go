@@ -455,7 +455,7 @@ func microseconds(us int64) time.Duration { return time.Duration(us) * time.Micr
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // summary ends the run.
-func (t *tally) summary(w Workload, began time.Time, partial bool) Summary {
+func (t *tally) summary(w Workload, began time.Time) Summary {
 	if t.second.response.TotalCount() > 0 {
 		end := t.last.Sub(began)
 		if n := len(t.sum.Seconds); n > 0 {
@@ -464,7 +464,7 @@ func (t *tally) summary(w Workload, began time.Time, partial bool) Summary {
 		t.tick(end)
 	}
 	s := t.sum
-	s.Workload, s.Began, s.Partial = w, began, partial
+	s.Workload, s.Began = w, began
 	s.Response, s.Service, s.Lag = t.all.response, t.all.service, t.all.lag
 	if !t.last.IsZero() {
 		s.Elapsed = t.last.Sub(began)

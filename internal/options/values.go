@@ -13,8 +13,8 @@ import (
 // if they are missing, with their defaults.
 func (o Option) In(config any) any {
 	c := reflect.ValueOf(config).Elem()
-	isThere := Value(c, o.Key, false).IsValid()
-	v := Value(c, o.Key, true)
+	isThere := Value(c, o.Key).IsValid()
+	v := Made(c, o.Key)
 	if !isThere {
 		SetDefaults(config, Parent(o.Key))
 	}
@@ -39,18 +39,30 @@ func SetDefaults(config any, section string) {
 		if o.Default == nil || o.Implied || section != "" && !Within(o.Key, section) {
 			continue
 		}
-		if v := Value(reflect.ValueOf(config).Elem(), o.Key, false); v.IsValid() && v.IsZero() {
+		if v := Value(reflect.ValueOf(config).Elem(), o.Key); v.IsValid() && v.IsZero() {
 			o.SetDefault(v.Addr().Interface())
 		}
 	}
 }
 
-// Value returns the value at a key below a value. Sections that are missing are made if that is wanted; or else it returns the zero
-// reflect.Value.
-func Value(v reflect.Value, key string, missing bool) reflect.Value {
+// missing is what becomes of sections and items that are missing on the way to a value.
+type missing int
+
+const (
+	left missing = iota
+	made
+)
+
+// Value returns the value at a key below a value; the zero reflect.Value if a section on the way is missing.
+func Value(v reflect.Value, key string) reflect.Value { return value(v, key, left) }
+
+// Made returns the value at a key below a value, and makes the sections that are missing on the way.
+func Made(v reflect.Value, key string) reflect.Value { return value(v, key, made) }
+
+func value(v reflect.Value, key string, what missing) reflect.Value {
 	for step := range strings.SplitSeq(key, ".") {
 		if v.Kind() == reflect.Pointer {
-			if v.IsNil() && !missing {
+			if v.IsNil() && what == left {
 				return reflect.Value{}
 			}
 			if v.IsNil() {
@@ -62,7 +74,7 @@ func Value(v reflect.Value, key string, missing bool) reflect.Value {
 		v = v.Field(slices.Index(Keys(v.Type()), name))
 		if isItem {
 			i, _ := strconv.Atoi(index) // the table has numbers there
-			if v.Len() <= i && !missing {
+			if v.Len() <= i && what == left {
 				return reflect.Value{}
 			}
 			for v.Len() <= i {
@@ -79,7 +91,7 @@ func (o Option) Numbers(config any) iter.Seq2[string, float64] {
 	return func(yield func(string, float64) bool) {
 		list, below, isList := strings.Cut(o.Key, "[*].")
 		if isList {
-			sections := Value(reflect.ValueOf(config), list, false)
+			sections := Value(reflect.ValueOf(config), list)
 			for i := range sections.Len() {
 				for key, n := range (Option{Key: below}).Numbers(sections.Index(i).Interface()) {
 					if !yield(Item(list, i)+"."+key, n) {
@@ -89,7 +101,7 @@ func (o Option) Numbers(config any) iter.Seq2[string, float64] {
 			}
 			return
 		}
-		v := reflect.Indirect(Value(reflect.ValueOf(config), o.Key, false))
+		v := reflect.Indirect(Value(reflect.ValueOf(config), o.Key))
 		if !v.IsValid() {
 			return
 		}

@@ -30,15 +30,12 @@ const (
 )
 
 // LimitMemory sets when garbage of this process is collected, as far as the user has not set it in the environment, and returns what undoes
-// it. The limit may follow what is in use.
-func LimitMemory(set func(variable string) bool, follows bool) func() {
+// it.
+func LimitMemory(set func(variable string) bool) func() {
 	var undo []func()
 	if !set("GOMEMLIMIT") {
 		before := debug.SetMemoryLimit(softMemory)
 		undo = append(undo, func() { debug.SetMemoryLimit(before) })
-		if follows {
-			undo = append(undo, raiseLimit(looking, collected))
-		}
 	}
 	if !set("GOGC") {
 		before := debug.SetGCPercent(garbage)
@@ -48,6 +45,19 @@ func LimitMemory(set func(variable string) bool, follows bool) func() {
 		for _, back := range slices.Backward(undo) {
 			back()
 		}
+	}
+}
+
+// FollowMemory does as LimitMemory, with a limit that follows what is in use.
+func FollowMemory(set func(variable string) bool) func() {
+	undo := LimitMemory(set)
+	if set("GOMEMLIMIT") {
+		return undo
+	}
+	stop := raiseLimit(looking, collected)
+	return func() {
+		stop()
+		undo()
 	}
 }
 

@@ -20,7 +20,7 @@ func TestLimitMemory(t *testing.T) { // not parallel: the limits are those of th
 		"GOMEMLIMIT": {before[0], garbage},
 		"GOGC":       {softMemory, before[1]},
 	} {
-		undo := LimitMemory(func(name string) bool { return name == users }, false)
+		undo := LimitMemory(func(name string) bool { return name == users })
 		during := limits()
 		undo()
 		if after := limits(); during != want || after != before {

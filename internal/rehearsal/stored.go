@@ -53,7 +53,8 @@ func (s *stored) drop(ctx context.Context) error {
 		s.record.tried(requirement.UpgradeDropSafe, k, k.objects)
 		for _, version := range k.dropped() {
 			if v := inventory.Definitions[i].Version(version); v != nil {
-				s.record.droppable(k, version, storage.Judge(inventory, inventory.Definitions[i], v, false))
+				v.Requests.Ignored = true
+				s.record.droppable(k, version, storage.Judge(inventory, inventory.Definitions[i], v))
 			}
 		}
 	}

@@ -104,7 +104,8 @@ func TestJudgeRequests(t *testing.T) {
 	} {
 		test.version.Name = "v1beta1"
 		d := &Definition{Versions: []*Version{{Name: "v1", Storage: true}, &test.version}, StoredVersions: []string{"v1"}}
-		v := Judge(&Inventory{}, d, &test.version, !test.ignored)
+		test.version.Requests.Ignored = test.ignored
+		v := Judge(&Inventory{}, d, &test.version)
 		if v.Answer != test.want {
 			t.Errorf("%s: got %s, want %s", name, v.Answer, test.want)
 		}
@@ -168,7 +169,7 @@ func TestLastApplied(t *testing.T) {
 	i.book.keep()
 	i.sum(d)
 	d.Objects, d.Unknown = 1, 0
-	removal := Judge(&Inventory{Definitions: []*Definition{d}}, d, d.Version("v1"), false)
+	removal := Judge(&Inventory{Definitions: []*Definition{d}}, d, d.Version("v1"))
 	var found []Condition
 	for _, f := range removal.Findings {
 		if f.Answer == NotSafe {
@@ -186,7 +187,7 @@ func TestLastApplied(t *testing.T) {
 	i.book.keep()
 	i.sum(d)
 	d.Objects, d.Unknown = 1, 0
-	if removal := Judge(&Inventory{Definitions: []*Definition{d}}, d, d.Version("v1"), false); removal.Answer != Safe {
+	if removal := Judge(&Inventory{Definitions: []*Definition{d}}, d, d.Version("v1")); removal.Answer != Safe {
 		t.Errorf("got %+v", removal)
 	}
 }
@@ -197,7 +198,7 @@ func TestDropStorageVersion(t *testing.T) {
 	for _, other := range []string{"v1", "v1alpha1"} { // of a higher priority, and of a lower one
 		v := &Version{Name: "v1beta1", Defined: true, Storage: true, Served: true, Listed: true, Stored: 1, ManagedFields: 1, LastApplied: 1, Manifests: 1, Requests: Requests{Asked: []Request{{}}}}
 		d := &Definition{Name: "things.example.com", Objects: 1, StoredVersions: []string{other, "v1beta1"}, Versions: []*Version{{Name: other, Defined: true}, v}}
-		for _, f := range Judge(&Inventory{}, d, v, true).Findings {
+		for _, f := range Judge(&Inventory{}, d, v).Findings {
 			if strings.Contains(f.Mend, "storage migrate things") || strings.Contains(f.Mend, "kubectl patch") || strings.Contains(f.Mend, "to v1beta1") || strings.Contains(f.Mend, "use v1beta1") {
 				t.Errorf("%s advises %s", f.Requirement, f.Mend)
 			}

@@ -17,6 +17,9 @@ import (
 	"github.com/crdconform/crdconform/internal/kube"
 )
 
+// secrets are where Helm keeps releases, if not in ConfigMaps.
+const secrets = "secrets"
+
 // deployedReleases selects what Helm keeps its deployed releases in. Those that were replaced are not upgraded any more.
 const deployedReleases = "owner=helm,status=deployed"
 
@@ -32,17 +35,15 @@ type release struct {
 
 // helm enters which versions the deployed releases of Helm name. Of their Secrets, or ConfigMaps, nothing is kept but the names of objects.
 func (i *inspector) helm(ctx context.Context) error {
-	for _, store := range []struct {
-		at      schema.GroupVersionResource
-		encoded bool // whether the data is encoded as that of Secrets is
-	}{{schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, true}, {schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, false}} {
-		if i.isSkipped(store.at) {
+	for _, store := range []string{secrets, "configmaps"} {
+		at := schema.GroupVersionResource{Version: "v1", Resource: store}
+		if i.isSkipped(at) {
 			continue
 		}
 		if err := i.book.mark(); err != nil {
 			return err
 		}
-		err := i.releases(ctx, store.at, store.encoded)
+		err := i.releases(ctx, at)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -52,9 +53,9 @@ func (i *inspector) helm(ctx context.Context) error {
 		case isInternal(err):
 			return err
 		}
-		gap := Gap{What: store.at.Resource, Why: "the releases of Helm cannot be listed: " + line(err.Error())}
+		gap := Gap{What: store, Why: "the releases of Helm cannot be listed: " + line(err.Error())}
 		if apierrors.IsForbidden(err) {
-			gap.Why, gap.Mend = "the user may not list the releases of Helm in all namespaces", i.right("list", store.at.Resource, err)
+			gap.Why, gap.Mend = "the user may not list the releases of Helm in all namespaces", i.right("list", store, err)
 		}
 		i.inventory.HelmGaps = append(i.inventory.HelmGaps, gap)
 		if err := i.book.back(); err != nil {
@@ -64,7 +65,7 @@ func (i *inspector) helm(ctx context.Context) error {
 	return nil
 }
 
-func (i *inspector) releases(ctx context.Context, at schema.GroupVersionResource, encoded bool) error {
+func (i *inspector) releases(ctx context.Context, at schema.GroupVersionResource) error {
 	all := kube.Pager[*unstructured.UnstructuredList]{List: i.objects.Resource(at).List, Options: metav1.ListOptions{Limit: i.options.PageSize, LabelSelector: deployedReleases}}
 	gaps := len(i.inventory.HelmGaps)
 	all.Anew = func() error {
@@ -76,7 +77,7 @@ func (i *inspector) releases(ctx context.Context, at schema.GroupVersionResource
 	}
 	return all.Each(ctx, func(page *unstructured.UnstructuredList) error {
 		for n := range page.Items {
-			if err := i.release(at, &page.Items[n], encoded); err != nil {
+			if err := i.release(at, &page.Items[n]); err != nil {
 				return internalError{err}
 			}
 		}
@@ -85,9 +86,13 @@ func (i *inspector) releases(ctx context.Context, at schema.GroupVersionResource
 }
 
 // release enters what a release names.
-func (i *inspector) release(at schema.GroupVersionResource, o *unstructured.Unstructured, encoded bool) error {
+func (i *inspector) release(at schema.GroupVersionResource, o *unstructured.Unstructured) error {
 	text, _, _ := unstructured.NestedString(o.Object, "data", "release")
-	r, err := parseRelease(text, encoded)
+	layers := 1
+	if at.Resource == secrets {
+		layers = 2
+	}
+	r, err := parseRelease(text, layers)
 	if err != nil {
 		i.inventory.HelmGaps = append(i.inventory.HelmGaps, Gap{What: fmt.Sprintf("%s %s/%s", at.Resource, o.GetNamespace(), o.GetName()), Why: fmt.Sprintf("what it has of a release of Helm cannot be read: %v", err)})
 		return nil
@@ -109,13 +114,9 @@ func (i *inspector) release(at schema.GroupVersionResource, o *unstructured.Unst
 	return nil
 }
 
-// parseRelease decodes a release: JSON, compressed by gzip, as base64, and that as base64 once more in a Secret.
-func parseRelease(text string, encoded bool) (r release, err error) {
+// parseRelease decodes a release: JSON, compressed by gzip, in layers of base64: one, and one more in a Secret.
+func parseRelease(text string, layers int) (r release, err error) {
 	data := []byte(text)
-	layers := 1
-	if encoded {
-		layers = 2
-	}
 	for range layers {
 		if data, err = base64.StdEncoding.DecodeString(string(data)); err != nil {
 			return r, err

@@ -38,14 +38,11 @@ type judgement struct {
 	inventory  *Inventory
 	definition *Definition
 	version    *Version
-
-	requests bool // whether it matters who asks
 }
 
-// Judge says whether a version of a definition, both of which the inventory must have, can be dropped. Without requests, it does not
-// matter who still asks for the version.
-func Judge(inventory *Inventory, definition *Definition, version *Version, requests bool) Removal {
-	j := judgement{inventory, definition, version, requests}
+// Judge says whether a version of a definition, both of which the inventory must have, can be dropped.
+func Judge(inventory *Inventory, definition *Definition, version *Version) Removal {
+	j := judgement{inventory, definition, version}
 	verdict := Removal{Definition: definition.Name, Version: version.Name, Answer: Safe}
 	conditions := []Condition{j.storage(), j.objects(), j.storedVersions(), j.managedFields(), j.ownerReferences()}
 	for _, f := range slices.Concat(conditions, j.manifests(), []Condition{j.requested()}) {
@@ -221,7 +218,7 @@ func (j judgement) requested() Condition {
 	switch {
 	case !v.Served:
 		f.Text = v.Name + " is not served, so no client can request it."
-	case !j.requests:
+	case v.Requests.Ignored:
 		f.Text = v.Name + " is still served; who asks for it was not looked at, as you asked."
 	case len(v.Requests.Asked) > 0:
 		f.Answer, f.Count = NotSafe, max(v.Requests.Total, int64(len(v.Requests.Asked)))

@@ -50,7 +50,7 @@ func TestReadManifests(t *testing.T) {
 		t.Errorf("got %d of %d: %s\nwant %s", v.Manifests, *d.Manifests, got, want)
 	}
 	for version, want := range map[string]Answer{"v1": NotSafe, "v0": CannotTell} {
-		removal := Judge(i.inventory, d, d.Version(version), false)
+		removal := Judge(i.inventory, d, d.Version(version))
 		if removal.Answer != want {
 			t.Errorf("%s: %s: %+v", version, removal.Answer, removal.Findings)
 		}

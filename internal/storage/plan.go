@@ -27,7 +27,7 @@ func (inventory *Inventory) plan(d *Definition, v *Version) []Step {
 	to := d.successor(v.Name)
 	again := strings.Join(nonempty("crdconform storage safe-to-drop", d.Name, v.Name, inventory.Flags, inventory.Looked), " ")
 	met := map[requirement.ID]bool{}
-	for _, c := range Judge(inventory, d, v, true).Findings {
+	for _, c := range Judge(inventory, d, v).Findings {
 		met[c.Requirement] = c.Answer == Safe
 	}
 	return []Step{

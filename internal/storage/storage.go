@@ -160,6 +160,8 @@ type Requests struct {
 	Gaps  []Gap     `json:"gaps,omitempty"`  // why it is not known
 	Total int64     `json:"total"`           // requests; 0 with Asked if they were not counted
 	Asked []Request `json:"asked,omitempty"`
+
+	Ignored bool `json:"-"` // it does not matter who asks
 }
 
 // Request is those requests for a version that have a user and a user agent in common.

@@ -49,12 +49,14 @@ func (c *Client) Handshake(ctx context.Context, o HandshakeOptions) (Handshake, 
 	defer cancel()
 	connection, err := new(net.Dialer).DialContext(within, "tcp", c.address)
 	if err != nil {
-		return Handshake{}, c.noHandshake(ctx, err, false)
+		return Handshake{}, c.noHandshake(ctx, err)
 	}
 	defer connection.Close()
 	secured := tls.Client(connection, c.offer(o))
 	if err := secured.HandshakeContext(within); err != nil {
-		return Handshake{}, c.noHandshake(ctx, err, true)
+		failed := c.noHandshake(ctx, err)
+		failed.Connected = true
+		return Handshake{}, failed
 	}
 	defer secured.Close() //nolint:errcheck // it says goodbye, which nobody has to hear
 	state := secured.ConnectionState()
@@ -108,15 +110,14 @@ func (c *Client) verify(chain []*x509.Certificate) error {
 }
 
 // noHandshake sorts the error of a handshake.
-func (c *Client) noHandshake(ctx context.Context, err error, connected bool) error {
+func (c *Client) noHandshake(ctx context.Context, err error) *HandshakeError {
 	if ctx.Err() != nil {
-		return &HandshakeError{Connected: connected, Err: interruption(ctx)}
+		return &HandshakeError{Err: interruption(ctx)}
 	}
 	var record tls.RecordHeaderError
 	return &HandshakeError{
-		Connected: connected,
-		Refused:   isRefusal(err),
-		NotTLS:    errors.As(err, &record),
-		Err:       c.explain(err, "", c.patience),
+		Refused: isRefusal(err),
+		NotTLS:  errors.As(err, &record),
+		Err:     c.explain(err, "", c.patience),
 	}
 }

@@ -127,11 +127,11 @@ func (c *Cluster) up(ctx context.Context) error {
 		services:   c.services,
 		lines:      &c.lines,
 	}); err != nil {
-		return errors.Join(err, listener.Close(), c.down(false))
+		return errors.Join(err, listener.Close(), c.down((*server).kill))
 	}
 	c.port = listener.Addr().(*net.TCPAddr).Port //nolint:errcheck // it is a TCP listener
 	if err := c.ready(ctx); err != nil {
-		return errors.Join(err, c.down(true))
+		return errors.Join(err, c.down((*server).stop))
 	}
 	return nil
 }
@@ -162,11 +162,11 @@ func (c *Cluster) ready(ctx context.Context) error {
 	return err
 }
 
-// down takes the API server down, gently or not, and etcd. The caller holds the lock.
-func (c *Cluster) down(gently bool) error {
+// down ends the API server, and etcd. The caller holds the lock.
+func (c *Cluster) down(end func(*server) error) error {
 	var err error
 	if c.server != nil {
-		err = c.server.stop(gently)
+		err = end(c.server)
 		c.server = nil
 		c.HangUp()
 	}
@@ -188,7 +188,11 @@ func (c *Cluster) Stop(ctx context.Context) error {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.gone = true
-			err := c.down(c.options.Dir != "") // what goes with it need not be finished
+			end := (*server).stop
+			if c.options.Dir == "" {
+				end = (*server).kill // what goes with it need not be finished
+			}
+			err := c.down(end)
 			c.stopping.Store("the removal of its files")
 			c.stopErr = errors.Join(err, c.removeDirs())
 		}()
@@ -204,7 +208,7 @@ func (c *Cluster) Stop(ctx context.Context) error {
 // Restart takes the API server down and brings it up again on the same data, at the same URL.
 func (c *Cluster) Restart(ctx context.Context) error {
 	c.mu.Lock()
-	err := c.down(true)
+	err := c.down((*server).stop)
 	c.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("embedded API server: %w", err)
@@ -217,7 +221,7 @@ func (c *Cluster) Restart(ctx context.Context) error {
 func (c *Cluster) Kill() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.down(false)
+	return c.down((*server).kill)
 }
 
 // Resume brings a killed API server back on the same data, at the same URL.

@@ -85,11 +85,14 @@ func startServer(config serverConfig) (*server, error) {
 	return s, nil
 }
 
-// stop ends the server. Gently, it finishes the requests in flight first.
-func (s *server) stop(gently bool) error {
-	if !gently {
-		s.listener.breakAll()
-	}
+// kill ends the server at once.
+func (s *server) kill() error {
+	s.listener.breakAll()
+	return s.stop()
+}
+
+// stop ends the server, which finishes the requests in flight first.
+func (s *server) stop() error {
 	s.cancel()
 	timeout := time.NewTimer(stopTimeout)
 	defer timeout.Stop()

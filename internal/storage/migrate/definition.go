@@ -88,9 +88,17 @@ func (m *migration) published(ctx context.Context) error {
 	return fmt.Errorf("%s: the API server does not store objects at %s after %s, though the definition says so", m.name, m.storage, publishTimeout)
 }
 
-// unchanged reads the definition again and returns it. The error is an IncompleteError if what it stores changed since the start, or,
-// where the generation must be the same, anything else.
-func (m *migration) unchanged(ctx context.Context, generation bool) (*apiextensionsv1.CustomResourceDefinition, error) {
+// unchanged reads the definition again and returns it. The error is an IncompleteError if anything in it changed since the start.
+func (m *migration) unchanged(ctx context.Context) (*apiextensionsv1.CustomResourceDefinition, error) {
+	crd, err := m.storesAsBefore(ctx)
+	if err == nil && crd.Generation != m.crd.Generation {
+		return nil, incomplete("%s changed during the migration (generation %d, now %d); status.storedVersions was left as it is: run it again", m.name, m.crd.Generation, crd.Generation)
+	}
+	return crd, err
+}
+
+// storesAsBefore reads the definition again and returns it. The error is an IncompleteError if what it stores changed since the start.
+func (m *migration) storesAsBefore(ctx context.Context) (*apiextensionsv1.CustomResourceDefinition, error) {
 	crd, err := m.definitions.Get(ctx, m.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, incomplete("%s was deleted during the migration", m.name)
@@ -107,8 +115,6 @@ func (m *migration) unchanged(ctx context.Context, generation bool) (*apiextensi
 		return nil, incomplete("%s is being deleted, with all its objects", m.name)
 	case storage != m.storage:
 		return nil, incomplete("the storage version of %s changed from %s to %s during the migration; status.storedVersions was left as it is: run it again", m.name, m.storage, storage)
-	case generation && crd.Generation != m.crd.Generation:
-		return nil, incomplete("%s changed during the migration (generation %d, now %d); status.storedVersions was left as it is: run it again", m.name, m.crd.Generation, crd.Generation)
 	}
 	return crd, nil
 }
@@ -119,7 +125,7 @@ func (m *migration) trim(ctx context.Context) error {
 		return incomplete("status.storedVersions was left as it is: it is not known that all objects of %s were migrated; take the step %s, too", m.name, Objects)
 	}
 	for attempt := 1; ; attempt++ {
-		crd, err := m.unchanged(ctx, true)
+		crd, err := m.unchanged(ctx)
 		if err != nil {
 			return err
 		}

@@ -362,7 +362,7 @@ func (m *migration) writes() bool {
 func (m *migration) byOthers(ctx context.Context) error {
 	err := m.options.By(ctx, Target{m.name, m.resource(m.storage)})
 	before := m.result.StoredVersions
-	if _, changed := m.unchanged(ctx, false); err == nil {
+	if _, changed := m.storesAsBefore(ctx); err == nil {
 		err = changed
 	}
 	m.result.Trimmed = !slices.Equal(before, m.result.StoredVersions)

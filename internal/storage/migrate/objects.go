@@ -98,7 +98,7 @@ func (m *migration) pass(ctx context.Context, step Step) error {
 		}
 		seen += len(page)
 		m.report(Progress{Step: step.shown(), Objects: seen, Refused: len(m.result.Refused)})
-		if _, err := m.unchanged(ctx, false); err != nil {
+		if _, err := m.storesAsBefore(ctx); err != nil {
 			return err
 		}
 	}

@@ -59,7 +59,7 @@ func (m *migration) began(ctx context.Context, revision string) error {
 
 // completed notes that all objects are at the storage version, if they were looked at.
 func (m *migration) completed(ctx context.Context) error {
-	if _, err := m.unchanged(ctx, true); err != nil {
+	if _, err := m.unchanged(ctx); err != nil {
 		return err
 	}
 	if !m.takes(Objects) {

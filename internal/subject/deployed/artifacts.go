@@ -37,7 +37,7 @@ func (w *Webhook) describe(ctx context.Context, f *fault) error {
 	}
 	w.learnSecrets(ctx, []corev1.Pod{*f.pod})
 	if f.container != "" {
-		log, err := w.log(ctx, *f.pod, f.container, f.previous, shownLines)
+		log, err := w.log(ctx, *f.pod, corev1.PodLogOptions{Container: f.container, Previous: f.previous, TailLines: ptr.To[int64](shownLines)})
 		switch {
 		case err != nil:
 			text += fmt.Sprintf("; its log could not be read (%v)", err)
@@ -54,12 +54,9 @@ func (w *Webhook) describe(ctx context.Context, f *fault) error {
 	return errors.New(text)
 }
 
-// log returns the last lines of what a container wrote, with nothing secret in it. 0 lines are all.
-func (w *Webhook) log(ctx context.Context, pod corev1.Pod, container string, previous bool, lines int64) (string, error) {
-	o := corev1.PodLogOptions{Container: container, Previous: previous, LimitBytes: ptr.To[int64](logLimit)}
-	if lines > 0 {
-		o.TailLines = &lines
-	}
+// log returns what a container wrote, with nothing secret in it.
+func (w *Webhook) log(ctx context.Context, pod corev1.Pod, o corev1.PodLogOptions) (string, error) {
+	o.LimitBytes = ptr.To[int64](logLimit)
 	data, err := w.client.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &o).DoRaw(ctx)
 	if err != nil {
 		return "", err
@@ -141,11 +138,11 @@ func (w *Webhook) Artifacts(ctx context.Context, dir string) error {
 func (w *Webhook) writeLogs(ctx context.Context, pod corev1.Pod, status corev1.ContainerStatus, write func(name, text string)) error {
 	name := pod.Name + "." + status.Name
 	if status.RestartCount > 0 {
-		if log, err := w.log(ctx, pod, status.Name, true, 0); err == nil { // nodes keep it for a while only
+		if log, err := w.log(ctx, pod, corev1.PodLogOptions{Container: status.Name, Previous: true}); err == nil { // nodes keep it for a while only
 			write(name+".previous.log", log)
 		}
 	}
-	log, err := w.log(ctx, pod, status.Name, false, 0)
+	log, err := w.log(ctx, pod, corev1.PodLogOptions{Container: status.Name})
 	switch {
 	case err == nil:
 		write(name+".log", log)

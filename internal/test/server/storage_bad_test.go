@@ -68,7 +68,7 @@ func TestStorageBadClusters(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := inventory.Definitions[0]
-		f := finding(t, storage.Judge(inventory, d, d.Version("v1beta1"), true), requirement.StorageDropOwnerReferences)
+		f := finding(t, storage.Judge(inventory, d, d.Version("v1beta1")), requirement.StorageDropOwnerReferences)
 		want := storage.Gap{
 			What: "crontabs.other.example.com", Why: "the user may not list it in all namespaces",
 			Mend: "kubectl create clusterrole crdconform-list-crontabs-other-example-com --verb=list --resource=crontabs.other.example.com && " +
@@ -84,7 +84,7 @@ func TestStorageBadClusters(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := inventory.Definitions[0]
-		f := finding(t, storage.Judge(inventory, d, d.Version("v1beta1"), true), requirement.StorageDropOwnerReferences)
+		f := finding(t, storage.Judge(inventory, d, d.Version("v1beta1")), requirement.StorageDropOwnerReferences)
 		if f.Answer != storage.Safe || f.Text != "No owner reference names v1beta1; not looked at, as you asked: crontabs.other.example.com." {
 			t.Errorf("got %+v", f)
 		}
@@ -95,7 +95,8 @@ func TestStorageBadClusters(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := inventory.Definitions[0]
-		v := storage.Judge(inventory, d, d.Version("v1beta1"), false)
+		d.Version("v1beta1").Requests.Ignored = true
+		v := storage.Judge(inventory, d, d.Version("v1beta1"))
 		blocked(t, v, storage.NotSafe, requirement.StorageDropObjects, requirement.StorageDropStoredVersions, requirement.StorageDropManagedFields, requirement.StorageDropOwnerReferences,
 			requirement.StorageDropManifests)
 		if f := finding(t, v, requirement.StorageDropObjects); f.Answer != storage.CannotTell || f.Gaps[0].What != c.name || !d.Unseen {

@@ -174,7 +174,7 @@ func TestStorageMetrics(t *testing.T) {
 	}
 	look := func() (storage.Condition, *storage.Version) {
 		inventory, d := c.inspect(storage.Options{})
-		return finding(t, storage.Judge(inventory, d, d.Version("v1beta1"), true), requirement.StorageDropRequests), d.Version("v1beta1")
+		return finding(t, storage.Judge(inventory, d, d.Version("v1beta1")), requirement.StorageDropRequests), d.Version("v1beta1")
 	}
 	for range 2 { // to look is not to ask, and what was asked before the version was deprecated was not counted
 		f, v := look()

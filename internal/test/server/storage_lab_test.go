@@ -271,7 +271,8 @@ func (c *crontabs) inspect(options storage.Options) (*storage.Inventory, *storag
 func (c *crontabs) judge(options storage.Options) storage.Removal {
 	c.t.Helper()
 	inventory, d := c.inspect(options)
-	return storage.Judge(inventory, d, d.Version("v1beta1"), false)
+	d.Version("v1beta1").Requests.Ignored = true
+	return storage.Judge(inventory, d, d.Version("v1beta1"))
 }
 
 // recorder notes the requests that go through it, and may answer them itself.
