@@ -83,13 +83,7 @@ func (d *definition) storedVersions() []string {
 	if stored := d.crd.Status.StoredVersions; len(stored) > 0 {
 		return stored
 	}
-	var stored []string
-	for _, v := range d.crd.Spec.Versions {
-		if v.Storage {
-			stored = append(stored, v.Name)
-		}
-	}
-	return stored
+	return d.storageVersions()
 }
 
 // pathOf returns the path of a version that is there.

@@ -48,9 +48,10 @@ func reason(err *field.Error) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-func (c *checker) storageVersions() []string {
+// storageVersions returns the versions that are to be the storage version, which must be one.
+func (d *definition) storageVersions() []string {
 	var all []string
-	for _, v := range c.crd.Spec.Versions {
+	for _, v := range d.crd.Spec.Versions {
 		if v.Storage {
 			all = append(all, v.Name)
 		}

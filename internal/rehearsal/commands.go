@@ -77,5 +77,5 @@ func (k *kind) kubectlApply(version, object, manager string) string {
 		meta += ", namespace: " + namespace
 	}
 	manifest := fmt.Sprintf("{apiVersion: %s/%s, kind: %s, metadata: {%s, annotations: {%s: \"true\"}}}", k.group, version, k.kind, meta, rehearsed)
-	return fmt.Sprintf("kubectl apply --server-side --dry-run=server --force-conflicts --field-manager=%s -f - <<'EOF'\n%s\nEOF", strings.ReplaceAll(manager, "'", ""), manifest)
+	return fmt.Sprintf("kubectl apply --server-side --dry-run=server --force-conflicts --field-manager=%s -f - <<'EOF'\n%s\nEOF", shell.Quote(manager), manifest)
 }

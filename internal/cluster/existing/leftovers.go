@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
@@ -292,7 +291,7 @@ func (c *Cleaner) remove(ctx context.Context, l Leftover) error {
 	if err != nil {
 		return err
 	}
-	err = wait.PollUntilContextCancel(within, probePoll, true, func(ctx context.Context) (bool, error) {
+	err = kube.Until(within, probePoll, func(ctx context.Context) (bool, error) {
 		there, lookErr := resource.Get(ctx, l.Name, metav1.GetOptions{})
 		return apierrors.IsNotFound(lookErr) || lookErr == nil && there.UID != l.UID, nil
 	})

@@ -29,9 +29,7 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/cluster"
@@ -39,6 +37,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/cluster/storage"
 	"github.com/crdconform/crdconform/internal/files"
+	"github.com/crdconform/crdconform/internal/kube"
 	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -160,16 +159,17 @@ func shortDir() (string, error) {
 
 // ready waits until the API server says that it is.
 func (c *Cluster) ready(ctx context.Context) error {
-	client, err := discovery.NewDiscoveryClientForConfig(c.Config())
+	client, err := rest.HTTPClientFor(c.Config())
 	if err != nil {
 		return err
 	}
+	defer client.CloseIdleConnections()
 	var last error
-	err = wait.PollUntilContextCancel(ctx, 5*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+	err = kube.Until(ctx, 5*time.Millisecond, func(ctx context.Context) (bool, error) {
 		if failed := c.program.failed(); failed != nil {
 			return false, failed
 		}
-		_, last = client.RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+		last = kube.Answers(ctx, client, c.Config().Host+"/readyz")
 		return last == nil, nil
 	})
 	if err != nil && last != nil {
