@@ -67,11 +67,6 @@ func (s *certificates) rotate(validity time.Duration) error {
 	return s.write(map[string][]byte{"tls.crt": pair.Certificate, "tls.key": pair.Key, "ca.crt": s.authority.PEM()})
 }
 
-// newAuthority makes an authority to use instead.
-func (*certificates) newAuthority() (*pki.Authority, error) {
-	return pki.NewAuthority("crdconform disruption, rotated")
-}
-
 // use replaces the leaf by one of another authority.
 func (s *certificates) use(authority *pki.Authority) error {
 	s.authority = authority

@@ -5,6 +5,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -174,7 +175,7 @@ func certificateScenarios() []Scenario {
 // the API server connect anew. Where it does not change before, connections are reset for that.
 func (st *stage) replaceAuthority(ctx context.Context, late time.Duration) error {
 	old := st.certs().authority.PEM()
-	next, err := st.certs().newAuthority()
+	next, err := pki.NewAuthority("crdconform disruption, rotated")
 	if err != nil {
 		return err
 	}

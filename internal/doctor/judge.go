@@ -127,10 +127,8 @@ func (j *judge) deletion() {
 	if c := j.condition(apiextensionsv1.Terminating); c.Status == apiextensionsv1.ConditionTrue && c.Message != "" {
 		reason += ": " + c.Message
 	}
-	j.violates(id, "", "metadata.deletionTimestamp", reason, fmt.Sprintf("kubectl get %s --all-namespaces %s shows what is left; let the controllers of its finalizers run, or the webhook", j.plural(), j.flags))
+	j.violates(id, "", "metadata.deletionTimestamp", reason, fmt.Sprintf("kubectl get %s --all-namespaces %s shows what is left; let the controllers of its finalizers run, or the webhook", j.Spec.Names.Plural+"."+j.Spec.Group, j.flags))
 }
-
-func (j *judge) plural() string { return j.Spec.Names.Plural + "." + j.Spec.Group }
 
 // rules says which rules of lint other requirements than the one on schemas are about.
 func rules(id requirement.ID) []lint.RuleID {

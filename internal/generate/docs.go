@@ -86,17 +86,14 @@ func readme() ([]byte, error) {
 func scenariosPage() ([]byte, error) {
 	t := &visible.Table{Head: []string{"scenario", "a program", "pods", "lasts"}}
 	for _, s := range disruption.Scenarios() {
-		pods, lasts := "", ""
-		switch changed := s.ForPods(); {
-		case changed.Applies() && changed.Title == s.Title:
-			pods = "the same"
-		case changed.Applies():
-			pods = changed.Title
+		pods, lasts := s.ForPods(), ""
+		if !pods.Applies() {
+			pods.Title = ""
 		}
 		if s.Hold > 0 {
 			lasts = s.Hold.String()
 		}
-		t.Add(strings.TrimPrefix(string(s.ID), disruption.Area+"."), s.Title, pods, lasts)
+		t.Add(strings.TrimPrefix(string(s.ID), disruption.Area+"."), s.Title, pods.Title, lasts)
 	}
 	return []byte("# Scenarios of disrupt\n\n" +
 		"Written by `make generate` from package disruption; a test keeps it up to date.\n\n" +

@@ -41,12 +41,8 @@ func connect(c cluster.Cluster) (*api, error) {
 		return nil, err
 	}
 	a.objects, a.rest = clients.Objects, clients.Discovery.RESTClient()
-	a.install = &installer{Definitions: clients.Definitions, crds: a.objects.Resource(definitionsResource()), storage: storage}
+	a.install = &installer{Definitions: clients.Definitions, crds: a.objects.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")), storage: storage}
 	return a, nil
-}
-
-func definitionsResource() schema.GroupVersionResource {
-	return apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 }
 
 // resource returns a client for the objects of a definition at a version, in all namespaces.

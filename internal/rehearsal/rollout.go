@@ -64,7 +64,7 @@ func (o *rollout) newWebhookFirst(ctx context.Context) error {
 		for _, k := range slices.Concat(kinds, alone) {
 			o.record.find(finding{
 				id: id, part: requirement.PartNotReady, kind: k,
-				message: "the new program does not start while the old definitions are there, as with Helm, which leaves crds/ alone: " + oneLine(err) +
+				message: "the new program does not start while the old definitions are there, as with Helm, which leaves crds/ alone: " + strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", " / ") +
 					"; have users install the new definitions first, or have the program wait for them",
 				commands: []string{k.way.command() + " " + o.from},
 			})
@@ -87,11 +87,6 @@ func (o *rollout) newWebhookFirst(ctx context.Context) error {
 
 // unreachable is that nothing can be judged, since a webhook that is said to run cannot be reached.
 func unreachable(err error) error { return fmt.Errorf("the new webhook cannot be reached: %w", err) }
-
-// oneLine is an error without the output of a program behind its first line.
-func oneLine(err error) string {
-	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", " / ")
-}
 
 // oldWebhookStill reads the objects while the old webhook still serves under the new definitions, as between two steps of a rollout.
 func (o *rollout) oldWebhookStill(ctx context.Context) error {

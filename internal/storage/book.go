@@ -119,7 +119,7 @@ func (c *counts) based(d *Definition, basis Basis, n int64) {
 // enter enters a blocker, which is made only if somebody will see it.
 func (b *book) enter(at place, kind Kind, blocker func() Blocker) error {
 	b.pending.count(at, kind, 1)
-	kept := b.spool.wants(at)
+	kept := b.spool != nil && b.spool.at == at
 	if !kept && len(b.pending.first[at][kind]) >= Shown {
 		return nil
 	}
@@ -146,8 +146,6 @@ func newSpool(at place) (*Spool, error) {
 	}
 	return &Spool{at: at, file: file, writer: bufio.NewWriter(file)}, nil
 }
-
-func (s *Spool) wants(at place) bool { return s != nil && s.at == at }
 
 func (s *Spool) add(blocker Blocker) error {
 	line, err := json.Marshal(blocker)

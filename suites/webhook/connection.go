@@ -51,9 +51,6 @@ func (c *connection) hush(response contract.Response) { c.silent = &response }
 // prove remembers a request that the webhook converted.
 func (c *connection) prove(body []byte) { c.proven = body }
 
-// hasEnded reports whether the webhook ended or hung.
-func (c *connection) hasEnded() bool { return c.ended != nil }
-
 // reach sends an exchange to the webhook, and notes the response. Once the webhook has ended, there is nothing more to judge.
 func (c *connection) reach(ctx context.Context, x *exchange, send func(context.Context) contract.Response) {
 	GinkgoHelper()

@@ -59,7 +59,7 @@ func (c *coverage) report(ctx context.Context, pair corpus.Pair) {
 	var all []reports.Coverage
 	var gaps []string
 	for _, version := range c.env.Subject.Corpus.Versions {
-		if !c.stock.hasPool(version) || c.crossings.isClosed(ctx, version) {
+		if c.stock.pools[version] == nil || c.crossings.isClosed(ctx, version) {
 			continue
 		}
 		one := c.stock.pool(ctx, version)

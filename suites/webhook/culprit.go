@@ -28,7 +28,7 @@ func (rs *responses) failOver(ctx context.Context, x exchange, id requirement.ID
 // names those that are. The exchange is returned as it is, without names, where the objects do not show it or the webhook has ended.
 func (rs *responses) culprits(ctx context.Context, x exchange, id requirement.ID) (exchange, string) {
 	objects := rs.exhibits.sent(&x)
-	if x.judgement.Stopped != id || rs.connection.isSilent() || rs.connection.hasEnded() || len(objects) == 0 {
+	if x.judgement.Stopped != id || rs.connection.isSilent() || rs.connection.ended != nil || len(objects) == 0 {
 		return x, ""
 	}
 	var first exchange

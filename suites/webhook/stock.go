@@ -173,9 +173,6 @@ func (s *stock) know(ctx context.Context, version string, objects []*unstructure
 // isSingle reports whether an object of each, by its index, is one with one field.
 func (s *stock) isSingle(version string, object int) bool { return object >= s.mixed[version] }
 
-// hasPool reports whether objects were generated for a version.
-func (s *stock) hasPool(version string) bool { return s.pools[version] != nil }
-
 // areKnown reports whether objects are those that all or each returns for a version.
 func (s *stock) areKnown(version string, objects []*unstructured.Unstructured) bool {
 	known := s.everything[version]

@@ -18,15 +18,10 @@ type findings struct {
 // newFound returns a finding with its object, and marks it if it is in content that was made up.
 func (fs *findings) newFound(f finding, pair corpus.Pair, subject *unstructured.Unstructured) found {
 	one := found{finding: f, pair: pair, subject: subject, when: f.effect.when}
-	if one.madeUp = fs.isMadeUp(one); one.madeUp {
+	if one.madeUp = fs.env.Subject.Corpus.IsMadeUp(f.path, pair.From, pair.To); one.madeUp {
 		one.message += corpus.MadeUpNote
 	}
 	return one
-}
-
-// isMadeUp reports whether a finding is in content that was made up.
-func (fs *findings) isMadeUp(f found) bool {
-	return fs.env.Subject.Corpus.IsMadeUp(f.path, f.pair.From, f.pair.To)
 }
 
 // severity is how bad a finding is. No author knows content that was made up.

@@ -194,7 +194,7 @@ func (c *Cluster) Stop(context.Context) error {
 func (c *Cluster) down() error {
 	var errs []error
 	if c.program != nil {
-		errs = append(errs, c.program.kill())
+		errs = append(errs, c.program.child.Kill(), c.program.child.Output.Close())
 	}
 	if c.etcd != nil {
 		errs = append(errs, c.etcd.Stop())

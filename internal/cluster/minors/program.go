@@ -134,6 +134,3 @@ func (p *program) failed() error {
 	}
 	return fmt.Errorf("its process ended: %s", p.child.State())
 }
-
-// kill ends the process and returns when it is over.
-func (p *program) kill() error { return errors.Join(p.child.Kill(), p.child.Output.Close()) }

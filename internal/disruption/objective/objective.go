@@ -63,9 +63,6 @@ func (l *Limit) numbers() []number {
 	return []number{{"failed", &l.Failed}, {"lost", &l.Lost}, {"wrong", &l.Wrong}}
 }
 
-// figures are the names of limits.
-func figures() string { return "recovery, failed, lost or wrong" }
-
 // Area is what the IDs of scenarios begin with.
 const Area = "disruption."
 
@@ -109,7 +106,7 @@ func parse(text string, scenarios []string) (rule, error) {
 	case presets(name) != nil:
 		return rule{}, fmt.Errorf("the preset %s has its own limits; write only %s", name, name)
 	case !isFigure(figure):
-		return rule{}, fmt.Errorf("unknown figure %q in %q (want %s)", figure, text, figures())
+		return rule{}, fmt.Errorf("unknown figure %q in %q (want recovery, failed, lost or wrong)", figure, text)
 	case hasScenario && scenario == "":
 		return rule{}, fmt.Errorf("%q names no scenario; write %s for all, or restart.%s for some", text, figure, figure)
 	case limit == "":

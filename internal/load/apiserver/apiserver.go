@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -261,7 +262,7 @@ func (r *run) connect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("asking the %s cluster for its version: %w", r.Cluster.Name(), err)
 	}
-	r.minor = minorOf(version)
+	r.minor = version.Major + "." + strings.TrimRight(version.Minor, "+") // as some distributions write it
 	r.result = loadgen.Server{
 		Cluster: r.Cluster.Name(), Version: version.GitVersion, WatchCache: r.Cluster.WatchCache(), Definition: r.Definition.Name(),
 		StorageVersion: r.storage, OtherVersion: r.other, Served: len(r.served),

@@ -3,9 +3,7 @@ package apiserver
 import (
 	_ "embed" // for the table of bounds
 	"fmt"
-	"strings"
 
-	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/yaml"
 )
 
@@ -90,6 +88,3 @@ func boundsOf(all []Bounds, minor string, watchCache bool) *Bounds {
 	}
 	return nil
 }
-
-// minorOf is the minor of a version, such as 1.37. Some distributions write a plus behind it.
-func minorOf(v *version.Info) string { return v.Major + "." + strings.TrimRight(v.Minor, "+") }

@@ -23,7 +23,7 @@ const (
 func (r *run) install(ctx context.Context) error {
 	r.progress("installing " + r.Definition.Name())
 	crd := kube.Fresh(r.Definition.CRD)
-	crd.Spec.Conversion = kube.ConvertedBy(crd, *r.proxy.clientConfig())
+	crd.Spec.Conversion = kube.ConvertedBy(crd, apiextensionsv1.WebhookClientConfig{URL: &r.proxy.url, CABundle: r.proxy.ca})
 	created, err := r.crds.Create(ctx, crd)
 	if err != nil {
 		return fmt.Errorf("installing %s: %w", crd.Name, err)

@@ -15,8 +15,6 @@ import (
 	"sync"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/cluster/pki"
@@ -83,11 +81,6 @@ func certify(authority *pki.Authority, host string) (tls.Certificate, error) {
 		return tls.Certificate{}, err
 	}
 	return pair.TLS()
-}
-
-// clientConfig is how a definition refers to the proxy.
-func (p *proxy) clientConfig() *apiextensionsv1.WebhookClientConfig {
-	return &apiextensionsv1.WebhookClientConfig{URL: &p.url, CABundle: p.ca}
 }
 
 func (p *proxy) close() error {
