@@ -164,7 +164,11 @@ func address(server string) (string, error) {
 		return "", errors.New("the server is not a URL such as https://host:6443")
 	}
 	if u.Scheme != "https" {
-		return "", fmt.Errorf("%s is not https, so the identity of the cluster cannot be verified", u.Redacted())
+		instead := "give the https URL of the API server"
+		if isProxy(server) {
+			instead += ", since a proxy of this machine is taken only for reading"
+		}
+		return "", fmt.Errorf("%s is not https, so the identity of the cluster cannot be verified; %s", u.Redacted(), instead)
 	}
 	return strings.TrimRight(server, "/"), nil
 }

@@ -106,7 +106,10 @@ func TestUsage(t *testing.T) {
 		})}, `the context good refers to the user "you", which the kubeconfig does not contain`},
 		"no encryption": {Options{Run: "a", Context: "good", Kubeconfig: written(t, func(c *api.Config) {
 			c.Clusters["there"].Server = "http://127.0.0.1:1"
-		})}, "the context good: http://127.0.0.1:1 is not https"},
+		})}, "the context good: http://127.0.0.1:1 is not https, so the identity of the cluster cannot be verified; give the https URL of the API server, since a proxy of this machine is taken only for reading"},
+		"no encryption elsewhere": {Options{Run: "a", Context: "good", Kubeconfig: written(t, func(c *api.Config) {
+			c.Clusters["there"].Server = "http://10.0.0.1:1"
+		})}, "the context good: http://10.0.0.1:1 is not https, so the identity of the cluster cannot be verified; give the https URL of the API server"},
 		"no verification": {Options{Run: "a", Context: "good", Kubeconfig: written(t, func(c *api.Config) {
 			c.Clusters["there"].InsecureSkipTLSVerify = true
 		})}, "the context good disables verification of the API server's certificate"},
