@@ -2,8 +2,8 @@ package server_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -19,6 +19,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -194,8 +195,8 @@ func nothingLeftOfProof(t *testing.T, c *embedded.Cluster, definition string, n 
 	}
 }
 
-// TestProofNamesUndoneWrites has a migrator that writes what it read before a controller wrote, without the resource version. Another one
-// takes the resource version with it, and its write of the same object is a conflict.
+// TestProofNamesUndoneWrites has migrators that write what they read before a controller wrote: without the resource version, with that of
+// a second read, by which one wins its conflict, or by force. Another one takes the resource version with it, and its write is a conflict.
 func TestProofNamesUndoneWrites(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -205,7 +206,41 @@ func TestProofNamesUndoneWrites(t *testing.T) {
 	name := proofPopulated(t, c, 3)
 	_, group, _ := strings.Cut(name, ".")
 	objects := dynamic.NewForConfigOrDie(c.Config()).Resource(schema.GroupVersionResource{Group: group, Version: "v1", Resource: "crontabs"}).Namespace("default")
-	for _, stale := range []bool{true, false} {
+	replaced := func(ctx context.Context, read *unstructured.Unstructured, revision, manager string) error {
+		object := read.DeepCopy()
+		object.SetResourceVersion(revision)
+		_, err := objects.Update(ctx, object, metav1.UpdateOptions{FieldManager: manager})
+		return err
+	}
+	for manager, migrator := range map[string]struct {
+		stale bool
+		write func(ctx context.Context, read *unstructured.Unstructured, manager string) error
+	}{
+		"merges": {true, func(ctx context.Context, read *unstructured.Unstructured, manager string) error {
+			_, err := objects.Patch(ctx, read.GetName(), types.MergePatchType, fmt.Appendf(nil, `{"host":%q}`, read.Object["host"]), metav1.PatchOptions{FieldManager: manager})
+			return err
+		}},
+		"reads-again": {true, func(ctx context.Context, read *unstructured.Unstructured, manager string) error {
+			if err := replaced(ctx, read, read.GetResourceVersion(), manager); !apierrors.IsConflict(err) {
+				return fmt.Errorf("no conflict: %w", err)
+			}
+			now, err := objects.Get(ctx, read.GetName(), metav1.GetOptions{})
+			return cmp.Or(err, replaced(ctx, read, now.GetResourceVersion(), manager))
+		}},
+		"forces": {true, func(ctx context.Context, read *unstructured.Unstructured, manager string) error {
+			object := read.DeepCopy()
+			object.SetResourceVersion("")
+			object.SetManagedFields(nil)
+			_, err := objects.Apply(ctx, read.GetName(), object, metav1.ApplyOptions{FieldManager: manager, Force: true})
+			return err
+		}},
+		"gives-up": {false, func(ctx context.Context, read *unstructured.Unstructured, manager string) error {
+			if err := replaced(ctx, read, read.GetResourceVersion(), manager); !apierrors.IsConflict(err) {
+				return fmt.Errorf("no conflict: %w", err)
+			}
+			return nil
+		}},
+	} {
 		p, err := proof.Begin(t.Context(), c.Config(), name, proof.Options{Storage: c, OtherClients: true, Foreign: true, Untrimmed: true})
 		if err != nil {
 			t.Fatal(err)
@@ -214,37 +249,27 @@ func TestProofNamesUndoneWrites(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err1 := objects.Patch(t.Context(), "crontab-1", types.MergePatchType, fmt.Appendf(nil, `{"host":"theirs-%t"}`, stale), metav1.PatchOptions{FieldManager: "controller"})
+		theirs := "other-than-" + manager
+		_, err1 := objects.Patch(t.Context(), "crontab-1", types.MergePatchType, fmt.Appendf(nil, `{"host":%q}`, theirs), metav1.PatchOptions{FieldManager: "controller"})
 		_, err2 := migrate.Run(t.Context(), c.Config(), name, migrate.Options{Steps: []migrate.Step{migrate.Objects}})
-		if err := errors.Join(err1, err2); err != nil {
-			t.Fatal(err)
-		}
-		patch := map[string]any{"host": read.Object["host"], "port": read.Object["port"]}
-		if !stale {
-			patch["metadata"] = map[string]any{"resourceVersion": read.GetResourceVersion()}
-		}
-		body, err := json.Marshal(patch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := objects.Patch(t.Context(), "crontab-1", types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stale"}); stale != (err == nil) {
-			t.Fatal(err)
+		if err := errors.Join(err1, err2, migrator.write(t.Context(), read, manager)); err != nil {
+			t.Fatalf("%s: %v", manager, err)
 		}
 		verdict, err := p.End(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		var want []string
-		if stale {
-			want = []string{`default/crontab-1: expected what controller wrote meanwhile to stay, got .host ("theirs-true", now "localhost") by stale, which wrote back what was there before: ` +
-				`have it send the resource version that it has read (migration.clients.writes)`}
+		if migrator.stale {
+			want = []string{fmt.Sprintf(`default/crontab-1: expected what controller wrote meanwhile to stay, got .host (%q, now %q) by %s, which wrote back what was there before: `+
+				`have it send the resource version that it has read (migration.clients.writes)`, theirs, read.Object["host"], manager)}
 		}
 		var got []string
 		for _, f := range verdict.Of(requirement.MigrationClientsWrites) {
 			got = append(got, f.String())
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("stale: %t: got %q, want %q; weaker: %q", stale, got, want, verdict.Weaker)
+			t.Errorf("%s: got %q, want %q; weaker: %q", manager, got, want, verdict.Weaker)
 		}
 	}
 }
