@@ -178,8 +178,8 @@ type checker struct {
 func (c *checker) run(ctx context.Context) {
 	for _, rules := range []func(){
 		c.checkBuilt, c.checkFields, c.checkIdentity, c.checkVersions, c.checkDeprecation, c.checkConversion, c.checkCABundle,
-		c.checkSchemas, c.checkVersionPairs, c.checkSubresources, c.checkColumns,
-		c.checkSize, c.checkKubernetes, c.checkNames, c.checkOmitted, c.checkUpgrade, c.checkOldDefinition, c.checkOldSchemas,
+		c.checkSchemas, c.checkMetadata, c.checkVersionPairs, c.checkSubresources, c.checkColumns,
+		c.checkSize, c.checkKubernetes, c.checkNames, c.checkOmitted, c.checkRelease, c.checkUpgrade, c.checkOldDefinition, c.checkOldSchemas,
 	} {
 		rules()
 	}

@@ -11,6 +11,8 @@ const (
 	DefaultAtOne       RuleID = "default-at-one-version"
 	PreserveLeft       RuleID = "preserve-unknown-fields-left"
 	FieldOmitted       RuleID = "field-left-out"
+	MetadataPruned     RuleID = "embedded-metadata-dropped"
+	UninstallDeletes   RuleID = "uninstall-deletes-objects"
 )
 
 func serverRules() []Rule {
@@ -68,6 +70,18 @@ func serverRules() []Rule {
 			Summary: "API servers leave out a field that the file has.",
 			Why:     "A definition with deprecated: false or an empty list is stored without it, so GitOps tools show a difference for ever.",
 			Help:    "Leave the field out of the file.",
+		},
+		{
+			ID: MetadataPruned, Level: Note,
+			Summary: "Metadata inside objects, such as that of a pod template, has no fields.",
+			Why:     "API servers drop the labels, annotations and names that users write there, and kubectl calls them unknown fields.",
+			Help:    "Have controller-gen generate its fields (crd:generateEmbeddedObjectMeta=true), or name those that the program reads.",
+		},
+		{
+			ID: UninstallDeletes, Level: Note,
+			Summary: "The definition is of a release of Helm, and helm uninstall deletes it.",
+			Why:     "API servers delete all objects with their definition, in all namespaces. An annotation that is added to what is installed does not count: Helm reads that of the chart.",
+			Help:    "Give the template the annotation helm.sh/resource-policy: keep.",
 		},
 	}
 }

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 func schemaPath(i int) *field.Path {
@@ -33,6 +36,27 @@ func (c *checker) checkSchemas() {
 		}
 		for _, err := range structuralErrors(s, schemaPath(i)) {
 			c.found(SchemaNotStructural, c.fieldPath(err.Field), "the schema of %s is not structural: %s", v.Name, reason(err))
+		}
+	}
+}
+
+// checkMetadata notes where objects in objects have metadata of which nothing is kept.
+func (c *checker) checkMetadata() {
+	for i, v := range c.crd.Spec.Versions {
+		s := schemaOf(v)
+		if s == nil {
+			continue
+		}
+		var names []string
+		var first *field.Path
+		nodes, _ := flatten(s, schemaPath(i))
+		for _, n := range nodes {
+			if strings.HasSuffix(n.name, ".metadata") && n.kind() == "object" && len(n.schema.Properties) == 0 && !n.open() && !n.parent.schema.XEmbeddedResource {
+				names, first = append(names, n.String()), cmp.Or(first, n.path)
+			}
+		}
+		if len(names) > 0 {
+			c.found(MetadataPruned, first, "API servers drop all labels and annotations in %s at %s, which has no fields; generate them (crd:generateEmbeddedObjectMeta=true), or name those that the program reads", visible.First(names, mostNames), v.Name)
 		}
 	}
 }

@@ -58,6 +58,15 @@ func serverTests() map[RuleID][]ruleTest {
 			{found: edits{"storage: false", "storage: false\n    deprecated: false"}, line: "deprecated", says: "leave out spec.versions[0].deprecated, so tools", absent: edits{"storage: false", "storage: false\n    deprecated: true\n    deprecationWarning: " + "example.com/v1beta1 Widget is deprecated; use example.com/v1 Widget"}},
 			{found: edits{"kind: Widget\n", "kind: Widget\n    shortNames: []\n", size, size + "              l: {type: string, nullable: false}\n"}, line: "shortNames", says: "spec.names.shortNames, spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.l.nullable", absent: append(there("l: {type: string, nullable: true, default: ''}"), "  scope:", "  preserveUnknownFields: false\n  scope:", "spec:\n", "status: {storedVersions: [], acceptedNames: {kind: \"\", plural: \"\"}, conditions: []}\nspec:\n")},
 		},
+		MetadataPruned: {
+			{found: there("template: {type: object, properties: {metadata: {type: object}, spec: {type: object, properties: {image: {type: string}}}}}"), line: "template:", says: "drop all labels and annotations in spec.template.metadata at v1beta1", absent: there("template: {type: object, properties: {metadata: {type: object, properties: {labels: {type: object, additionalProperties: {type: string}}}}}}")},
+			{found: there("claims: {type: array, items: {type: object, properties: {metadata: {type: object}}}}"), line: "claims:", says: "spec.claims[].metadata", absent: there("claims: {type: array, items: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}}")},
+			{found: there("template: {type: object, properties: {metadata: {type: object}}}"), line: "template:", says: "spec.template.metadata", absent: there("template: {type: object, properties: {metadata: {type: object, x-kubernetes-preserve-unknown-fields: true}}}")},
+		},
+		UninstallDeletes: {
+			{found: edits{"metadata:\n", "metadata:\n  annotations: {meta.helm.sh/release-name: widgets}\n"}, line: "name: widgets.example.com", says: "helm uninstall deletes the definition, and with it all its objects", absent: edits{"metadata:\n", "metadata:\n  annotations: {meta.helm.sh/release-name: widgets, helm.sh/resource-policy: keep}\n"}},
+			{found: edits{"metadata:\n", "metadata:\n  labels: {app.kubernetes.io/managed-by: Helm}\n"}, line: "name: widgets.example.com", says: "resource-policy: keep", absent: edits{"metadata:\n", "metadata:\n  labels: {app.kubernetes.io/managed-by: kustomize}\n"}},
+		},
 		PreserveLeft: {{
 			found: none, line: "spec:", says: "write preserveUnknownFields: false",
 			absent: edits{"  scope:", "  preserveUnknownFields: false\n  scope:"}, old: edits{"  scope:", "  preserveUnknownFields: true\n  scope:"},
