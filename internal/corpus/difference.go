@@ -13,11 +13,13 @@ import (
 
 // difference is something that an earlier schema allowed at a place and a newer one does not, or not in the same way.
 type difference struct {
-	path   string // of the field that it is about
-	change string
-	effect StaleEffect
-	free   bool // see Stale
+	path    string // of the field that it is about
+	change  string
+	effect  StaleEffect
+	free    bool // see Stale
+	creates bool // see Stale
 
+	named  bool                             // the name of objects may show it, too
 	at     *node                            // of the earlier schema: the place whose values show the difference; nil for the name of objects
 	values func(before, after *maker) []any // of either schema, to try at the place, the likeliest first
 	shows  func(value any) bool             // whether a value at the place shows the difference; nil if only the newer schema can show it

@@ -35,8 +35,10 @@ func (d *differing) rules(old, now *node) {
 		if one.Message != "" {
 			change = fmt.Sprintf("a rule must hold now: %s (%s)", strings.TrimSpace(one.Message), visible.Short(visible.Line(one.Rule), 200))
 		}
+		named := old.path == "" && strings.Contains(one.Rule, "metadata.name")
 		d.add(difference{
 			path: old.path, change: change, effect: Refused, at: old, unmet: d.unknown(old, now, one),
+			named: named, free: named, creates: one.OptionalOldSelf != nil && *one.OptionalOldSelf && strings.Contains(one.Rule, "oldSelf.hasValue()"),
 			values: func(m, _ *maker) []any { return m.against(old, newLone(d.now, now, one)) },
 			sign:   func(p Problem) bool { return p.Sort == Rule && isOf(p.Message, one) },
 		})

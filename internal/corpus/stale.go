@@ -23,6 +23,12 @@ type Stale struct {
 	// Free reports that the earlier definition merely set no limit of that sort, so that nobody ever named such a value.
 	Free bool
 
+	// Named reports that the difference is about the name of objects.
+	Named bool
+
+	// Creates reports that only new objects are refused: the rule has a say of its own for what is stored.
+	Creates bool
+
 	// Stored is the object as an API server stored it under the earlier definition.
 	Stored *unstructured.Unstructured
 
@@ -201,7 +207,7 @@ func (e *earlier) make(d *difference, number int) (*Stale, string) {
 	if best == nil {
 		return nil, "no object was found that was allowed and is not now"
 	}
-	return &Stale{Path: d.path, Change: d.change, Effect: best.effect, Free: d.free, Stored: best.stored, Object: best.read}, ""
+	return &Stale{Path: d.path, Change: d.change, Effect: best.effect, Free: d.free, Creates: d.creates, Named: d.named || d.at == nil, Stored: best.stored, Object: best.read}, ""
 }
 
 // showing returns the values that show a difference, each once.
@@ -227,10 +233,17 @@ const (
 // candidates returns what makes objects with one of some values at the place of a difference.
 func (e *earlier) candidates(d *difference, values []any, number int) []func() *unstructured.Unstructured {
 	var all []func() *unstructured.Unstructured
+	names := values
+	if d.at != nil {
+		names = nil
+	}
+	if d.named {
+		names = e.old.maker(Plain, number, 0).names()
+	}
+	for _, name := range names {
+		all = append(all, func() *unstructured.Unstructured { return e.called(fmt.Sprint(name)) })
+	}
 	if d.at == nil {
-		for _, value := range values {
-			all = append(all, func() *unstructured.Unstructured { return e.called(fmt.Sprint(value)) })
-		}
 		return all
 	}
 	ways := e.ways[d.at.path]

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/crdconform/crdconform/internal/corpus"
@@ -98,7 +98,7 @@ func (u *upgrade) compare(i int, now, was apiextensionsv1.CustomResourceDefiniti
 	}
 	for _, n := range all {
 		if old := before[n.name]; old != nil {
-			for _, one := range extended(n, old) {
+			for _, one := range slices.Concat(extended(n, old), fixed(n, old)) {
 				one.path, one.place = n.String(), n.path
 				u.add(now.Name, one)
 			}
@@ -108,7 +108,7 @@ func (u *upgrade) compare(i int, now, was apiextensionsv1.CustomResourceDefiniti
 
 // judged says what follows from a difference, of which there is an object that shows it.
 func judged(s corpus.Stale, before, after *node) change {
-	one := change{path: s.Path, what: s.Change, object: shown(s.Stored, s.Path)}
+	one := change{path: s.Path, what: s.Change, object: shown(s)}
 	within, whole := around(s)
 	was, _ := first(s.Stored.Object, fieldpath.Split(s.Path))
 	switch {
@@ -124,6 +124,12 @@ func judged(s corpus.Stale, before, after *node) change {
 	case s.Effect == corpus.Kept:
 		one.rule, one.level = DefaultChanged, Warning
 		one.advice = "without the field, manifests and objects that were stored without it mean something else; keep the default at this version"
+	case s.Creates:
+		one.rule, one.level = ValuesRefused, Warning
+		one.advice = "new objects like it are refused; those that are stored can be changed still"
+	case whole && s.Named:
+		one.rule, one.level = StoredObjectsRefused, Error
+		one.advice = "a stored object keeps its name, so every change to it is refused from then on, also to its status and finalizers; let the rule pass what is stored (optionalOldSelf: true, and oldSelf.hasValue() || ...)"
 	case whole:
 		one.rule, one.level = StoredObjectsRefused, Error
 		one.advice = fmt.Sprintf("stored objects can be read, but every change to %s is refused until it is mended, and so are new objects; allow it still, or give it a default", cmp.Or(listAround(after), within))
@@ -139,6 +145,26 @@ func judged(s corpus.Stale, before, after *node) change {
 		one.level = Warning
 	}
 	return one
+}
+
+// transition is in rules about changes.
+var transition = regexp.MustCompile(`\boldSelf\b`)
+
+// fixed returns the new rules about changes, which no object alone can break.
+func fixed(now, old *node) (all []change) {
+	for _, one := range now.schema.XValidations {
+		known := slices.ContainsFunc(old.schema.XValidations, func(before apiextensionsv1.ValidationRule) bool {
+			return visible.Line(before.Rule) == visible.Line(one.Rule)
+		})
+		if known || !transition.MatchString(one.Rule) || one.OptionalOldSelf != nil && *one.OptionalOldSelf {
+			continue
+		}
+		all = append(all, change{
+			rule: ValuesRefused, level: Warning, what: "a rule must hold now of what is changed: " + visible.Short(visible.Line(cmp.Or(one.Message, one.Rule)), 200),
+			advice: "updates that break it are refused, and passed before; allow them still, or tell users",
+		})
+	}
+	return all
 }
 
 // onlyKeysDiffer reports whether a list that was atomic has keys now, or is a set, and nothing else of it is stricter.
@@ -203,12 +229,15 @@ func first(value any, way []fieldpath.Step) (any, bool) {
 }
 
 // shown is an object, without what every object has, as short JSON.
-func shown(object *unstructured.Unstructured, path string) string {
+func shown(s corpus.Stale) string {
 	fields := map[string]any{}
-	for key, value := range object.Object {
-		if key != "apiVersion" && key != "kind" && (key != "metadata" || strings.HasPrefix(path, "metadata")) {
+	for key, value := range s.Stored.Object {
+		if key != "apiVersion" && key != "kind" && key != "metadata" {
 			fields[key] = value
 		}
+	}
+	if s.Named {
+		fields["metadata"] = map[string]any{"name": s.Stored.GetName()}
 	}
 	text, _ := json.Marshal(fields) // it came from JSON
 	return visible.Short(string(text), 300)

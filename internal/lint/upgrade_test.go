@@ -15,6 +15,10 @@ func upgradeTests() map[RuleID][]ruleTest {
 	rule := func(text string) edits {
 		return both(required, required+"            x-kubernetes-validations: [{rule: \""+text+"\"}]\n")
 	}
+	rooted := func(text string) edits {
+		const root = "        type: object\n        properties:\n          spec:\n"
+		return both(root, strings.Replace(root, "object\n", "object\n        x-kubernetes-validations: [{rule: \""+text+"\"}]\n", 1))
+	}
 	return map[RuleID][]ruleTest{
 		StoredValuesDropped: {
 			{found: none, line: "          spec:", says: `spec.color: the field is no longer in the schema, so API servers drop it, such as in {"spec":{"color":"`, absent: there("color: {type: string}"), old: there("color: {type: string}")},
@@ -29,10 +33,13 @@ func upgradeTests() map[RuleID][]ruleTest {
 			{found: there("l: {type: array, items: {type: object, required: [a], properties: {a: {type: string}}}}"), line: "l:", says: "every change to spec.l is refused", absent: none, old: there("l: {type: array, items: {type: object, properties: {a: {type: string}}}}")},
 			{found: there("l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object, required: [a, k], properties: {a: {type: string}, k: {type: string}}}}"), line: "l:", says: "every change to spec.l[*] is refused", absent: none, old: there("l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [k], items: {type: object, required: [k], properties: {a: {type: string}, k: {type: string}}}}")},
 			{found: rule("!has(self.replicas) || self.replicas < 9"), line: "spec:", says: "a rule must hold now", absent: rule("self.replicas == oldSelf.replicas"), old: none},
+			{found: rooted("size(self.metadata.name) <= 40"), level: Warning, line: "openAPIV3Schema:", says: `a rule must hold now: size(self.metadata.name) <= 40, such as in {"metadata":{"name":"a-name-of-some-length-`, absent: rooted("size(self.metadata.name) <= 253"), old: none},
 			{found: both(required, required+"            minProperties: 2\n"), line: "spec:", says: "at least 2 fields", absent: none, old: none},
 			{found: both(required, required+"            anyOf: [{required: [replicas]}]\n"), line: "spec:", says: "there is an anyOf now", absent: both(required, required+"            anyOf: [{required: [size]}]\n"), old: none},
 		},
 		ValuesRefused: {
+			{found: rule("oldSelf.hasValue() || !has(self.replicas) || self.replicas < 9\", optionalOldSelf: true, message: \"few"), level: Warning, line: "spec:", says: "new objects like it are refused; those that are stored can be changed still", absent: none, old: none},
+			{found: rule("self.replicas == oldSelf.replicas"), level: Warning, line: "spec:", says: "spec: a rule must hold now of what is changed: self.replicas == oldSelf.replicas; updates that break it are refused", absent: none, old: none},
 			{found: there("mode: {type: string, enum: [a]}"), line: "mode:", says: `at v1beta1 and v1, spec.mode: the value "b" is no longer allowed, such as in {"spec":{"mode":"b","size":"big"}}; writes with it are refused; stored objects keep it`, absent: there("mode: {type: string, enum: [b, a, c]}"), old: there("mode: {type: string, enum: [a, b]}")},
 			{found: there("any: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {a: {type: string}}}"), level: Note, line: "a:", says: "the schema did not name the field", absent: none, old: there("any: {type: object, x-kubernetes-preserve-unknown-fields: true}")},
 			{found: there("mode: {type: string, enum: [a]}"), level: Warning, line: "mode:", says: "only these values are allowed now", absent: there("mode: {type: string}"), old: there("mode: {type: string}")},
