@@ -169,7 +169,7 @@ func (l *leg) run(ctx context.Context, c cluster.Cluster) (err error) {
 		{"write", "try to write the objects as they are, without keeping the writes", l.writer.write},
 		{"back", "put the old release back before anything was written", l.back.before},
 		{"create", "create objects at the new versions", l.writer.create},
-		{"migrate", "migrate the objects to the new storage version", l.stored.migrate},
+		{"migrate", "migrate the objects to the new storage version", l.migrate},
 		{"use", "read, apply and delete what was upgraded", l.use},
 		{"back again", "put the old release back after the objects were written", l.back.after},
 	} {
@@ -234,6 +234,14 @@ func (l *leg) bring(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// migrate migrates the objects, and starts the program again when they are.
+func (l *leg) migrate(ctx context.Context) error {
+	if err := l.stored.migrate(ctx); err != nil {
+		return err
+	}
+	return l.rollout.again(ctx)
 }
 
 // use reads, applies and deletes what was upgraded, and keeps what is stored for the next upgrade.

@@ -154,7 +154,7 @@ func (o *rollout) start(ctx context.Context) error {
 	case err != nil && !o.hooks.new.build.Starts():
 		return unreachable(err)
 	case err != nil:
-		return o.diagnose(ctx, kinds, err)
+		return o.diagnose(ctx, kinds, "stored at the old version", err)
 	case !o.hooks.new.build.Starts():
 		o.record.spare(id, nil, "the new webhook is already running, so it was not started")
 	default:
@@ -163,8 +163,25 @@ func (o *rollout) start(ctx context.Context) error {
 	return nil
 }
 
+// again starts a program once more, as the next update or a lost node does, when the objects are stored at the new version: what it read
+// at the old one without a conversion it cannot read any more before somebody converts.
+func (o *rollout) again(ctx context.Context) error {
+	kinds := slices.DeleteFunc(o.kinds.inhabited(), func(k *kind) bool { return !k.new.converts() || k.old.storage() == k.new.storage() })
+	if id := requirement.UpgradeWebhookStarts; len(kinds) == 0 || !o.hooks.new.acts() || o.hooks.new.running == nil || o.record.broken(id, nil) || !o.record.selects(id) {
+		return nil
+	}
+	if err := o.hooks.new.stop(ctx); err != nil {
+		return err
+	}
+	err := o.hooks.startFor(ctx, &o.hooks.new, kinds, (*kind).newSide)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return o.diagnose(ctx, kinds, "stored at the new version by then, when it is started again", err)
+}
+
 // diagnose finds out whether a program that does not start waits for itself: it does if it starts once its kinds can be read without it.
-func (o *rollout) diagnose(ctx context.Context, kinds []*kind, failed error) error {
+func (o *rollout) diagnose(ctx context.Context, kinds []*kind, stored string, failed error) error {
 	id := requirement.UpgradeWebhookStarts
 	if err := o.hooks.new.stop(ctx); err != nil {
 		return err
@@ -191,7 +208,7 @@ func (o *rollout) diagnose(ctx context.Context, kinds []*kind, failed error) err
 		}
 		return nil
 	}
-	message := "the new program waits for itself: it does not serve conversions before it has read its own kind, and nobody else converts the objects, which are stored at the old version. " +
+	message := "the new program waits for itself: it does not serve conversions before it has read its own kind, and nobody else converts the objects, which are " + stored + ". " +
 		"It starts only when nothing has to be converted. Have it serve before it lists or watches: " + failed.Error()
 	first := kinds[0]
 	o.record.find(finding{id: id, message: message, commands: []string{

@@ -164,6 +164,17 @@ func greenFaults() []upgradeFault {
 			},
 		},
 		{
+			name: "a program that waits for itself once its objects are migrated", id: requirement.UpgradeWebhookStarts, step: "migrate",
+			says: "waits for itself: it does not serve conversions before it has read its own kind, and nobody else converts the objects, which are stored at the new version by then",
+			change: func(u *rehearsaltest.Upgrade) {
+				u.Releases[1].Build = acting{startsOnlyIf{rehearsaltest.Handled(rehearsaltest.Serve(widgets)), listsWidgets("v1beta1")}}
+			},
+			broken: failedAll(requirement.UpgradeWebhookStarts),
+			twin: func(u *rehearsaltest.Upgrade) {
+				u.Releases[1].Build = acting{rehearsaltest.Handled(rehearsaltest.Serve(widgets))}
+			},
+		},
+		{
 			name: "objects without their managed fields, and a version that goes", // which of them name it is not known
 			change: func(u *rehearsaltest.Upgrade) {
 				redefined([]string{widgetVersion("v1alpha1", "served", betaFields), widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)},
