@@ -56,10 +56,12 @@ func (d *definitions) ways(ctx context.Context) error {
 	return nil
 }
 
-// noWay leaves it to the step that installs the definitions to report that they are refused in every way.
+// noWay leaves it to the step that installs the definitions to report that they are refused in every way, unless it is for the stanza of
+// the release, in whose place that step puts the one of a webhook that runs.
 func (r *record) noWay(k *kind) {
 	for _, way := range Ways() {
-		if j := r.judged[at{wayIDs()[way], k}]; j != nil && j.tried > 0 {
+		id := wayIDs()[way]
+		if j := r.judged[at{id, k}]; j != nil && j.tried > 0 || slices.ContainsFunc(r.findingsOf(id, k), func(c *cause) bool { return strings.Contains(c.Message, bundle) }) {
 			return
 		}
 	}
@@ -189,6 +191,8 @@ func (k *kind) remedy(refused error, injector string) string {
 		return "; it has to be applied with --server-side, which needs no such annotation, or leave descriptions out of it"
 	case strings.Contains(said(refused), "spec.preserveUnknownFields"):
 		return "; the old definition has it, and it stays where the new one does not say otherwise: write preserveUnknownFields: false in the release"
+	case strings.Contains(said(refused), bundle):
+		return "; once there is a caBundle with a certificate, API servers refuse another in its place: leave it out of the release" + by(injector)
 	case strings.Contains(said(refused), "field is immutable"):
 		return "; keep it, or make it a definition of another name, to which users copy their objects"
 	case injector != "" && !k.new.converts() && strings.Contains(said(refused), "spec.conversion"):
@@ -196,6 +200,17 @@ func (k *kind) remedy(refused error, injector string) string {
 			`kubectl patch crd %s --type=json -p '[{"op": "replace", "path": "/spec/conversion", "value": {"strategy": "None"}}]'`, injector, k.name)
 	}
 	return ""
+}
+
+// bundle is what API servers call the caBundle of a definition that they refuse for it.
+const bundle = "caBundle: Invalid value"
+
+// by says who writes the caBundle of installed definitions, if that is known.
+func by(injector string) string {
+	if injector == "" {
+		return ""
+	}
+	return ", since " + injector + " writes it"
 }
 
 // command is the command of a way.

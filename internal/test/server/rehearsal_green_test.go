@@ -47,6 +47,7 @@ func greenFaults() []upgradeFault {
   - {manager: patcher, operation: Update, apiVersion: apiextensions.k8s.io/v1, time: "2026-01-02T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:names": {"f:shortNames": {}}}}}`).Replace(one(betaFields))
 	preserving := strings.Replace(one(betaFields), "spec:\n", "spec:\n  preserveUnknownFields: true\n", 1)
 	defaulted := one(betaFields + ", tall: {type: boolean, default: true}")
+	placeholder := strings.Replace(byWebhook, "clientConfig: {", "clientConfig: {caBundle: Cg==, ", 1)
 	stanza := "  conversion: " + byWebhook + "\n"
 	unnamed := strings.Replace(goodUpgrade(1).Releases[1].Definitions, stanza, "", 1)
 	return []upgradeFault{
@@ -173,6 +174,15 @@ func greenFaults() []upgradeFault {
 			twin: func(u *rehearsaltest.Upgrade) {
 				u.Releases[1].Build = acting{rehearsaltest.Handled(rehearsaltest.Serve(widgets))}
 			},
+		},
+		{
+			name: "a caBundle without a certificate in place of one with one", id: requirement.UpgradeDefinitionsApply, step: "ways",
+			says: "API servers refuse another in its place: leave it out of the release, since cainjector writes it",
+			change: func(u *rehearsaltest.Upgrade) {
+				u.Releases[0].Definitions, u.Releases[1].Definitions = injected, strings.Replace(u.Releases[1].Definitions, byWebhook, placeholder, 1)
+			},
+			broken: failedAll(requirement.UpgradeDefinitionsApply, requirement.UpgradeDefinitionsServerSideApply, requirement.UpgradeDefinitionsReplace),
+			twin:   func(u *rehearsaltest.Upgrade) { u.Releases[0].Definitions = injected },
 		},
 		{
 			name: "objects without their managed fields, and a version that goes", // which of them name it is not known
