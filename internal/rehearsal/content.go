@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crdconform/crdconform/internal/corpus"
@@ -71,6 +72,12 @@ func changes(before, after map[string]any, then, now *corpus.Schema) []change {
 			c.effect = "lost"
 		}
 		all = append(all, c)
+	}
+	for _, path := range corpus.Leaves(&unstructured.Unstructured{Object: before}) { // where null was kept, it was a value
+		was, _ := corpus.Value(before, path)
+		if is, _ := corpus.Value(after, path); was == nil && !isEmpty(is) {
+			all = append(all, change{Loss: corpus.Loss{Path: path, After: is}, effect: "changed"})
+		}
 	}
 	for _, l := range now.Losses(after, before) {
 		if l.After != nil || !isAddition(l, before, then, now) {

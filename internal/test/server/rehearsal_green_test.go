@@ -47,6 +47,7 @@ func greenFaults() []upgradeFault {
   - {manager: patcher, operation: Update, apiVersion: apiextensions.k8s.io/v1, time: "2026-01-02T00:00:00Z", fieldsType: FieldsV1, fieldsV1: {"f:spec": {"f:names": {"f:shortNames": {}}}}}`).Replace(one(betaFields))
 	preserving := strings.Replace(one(betaFields), "spec:\n", "spec:\n  preserveUnknownFields: true\n", 1)
 	defaulted := one(betaFields + ", tall: {type: boolean, default: true}")
+	const nothing = "\n---\napiVersion: example.com/v1beta1\nkind: Widget\nmetadata: {name: odd}\nspec: {size: 1x1, color: red, tone: null}\n"
 	placeholder := strings.Replace(byWebhook, "clientConfig: {", "clientConfig: {caBundle: Cg==, ", 1)
 	stanza := "  conversion: " + byWebhook + "\n"
 	unnamed := strings.Replace(goodUpgrade(1).Releases[1].Definitions, stanza, "", 1)
@@ -183,6 +184,19 @@ func greenFaults() []upgradeFault {
 			},
 			broken: failedAll(requirement.UpgradeDefinitionsApply, requirement.UpgradeDefinitionsServerSideApply, requirement.UpgradeDefinitionsReplace),
 			twin:   func(u *rehearsaltest.Upgrade) { u.Releases[0].Definitions = injected },
+		},
+		{
+			name: "a null that a default takes the place of", id: requirement.UpgradeReadContent, object: "odd", step: "read",
+			says: `read at v1beta1 after the upgrade: spec.tone: expected null, got "dark"`,
+			change: func(u *rehearsaltest.Upgrade) {
+				alone(one(betaFields+", tone: {type: string, nullable: true, default: dark}"), one(betaFields+", tone: {type: string, default: dark}"))(u)
+				u.Objects += nothing
+			},
+			broken: failedAll(requirement.UpgradeReadContent),
+			twin: func(u *rehearsaltest.Upgrade) {
+				alone(one(betaFields+", tone: {type: string, nullable: true, default: dark}"), one(betaFields+", tone: {type: string, nullable: true, default: dark, maxLength: 9}"))(u)
+				u.Objects += nothing
+			},
 		},
 		{
 			name: "objects without their managed fields, and a version that goes", // which of them name it is not known
