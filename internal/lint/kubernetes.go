@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
@@ -89,26 +90,26 @@ func needsOf(n *node, add func(need)) {
 			add(need{30, "optionalOldSelf", drop, n.path.Child("x-kubernetes-validations").Index(i)})
 		}
 	}
-	for _, one := range rulesNeed(n) {
+	var internal apiextensions.JSONSchemaProps
+	if apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(n.schema, &internal, nil) != nil {
+		return // API servers say why
+	}
+	structural, err := schema.NewStructural(&internal)
+	if err != nil {
+		return
+	}
+	for _, one := range append(rulesNeed(n, structural), namesNeed(n, structural)...) {
 		add(one)
 	}
 }
 
 // rulesNeed returns the functions that the rules of a field use and older API servers lack. An API server accepts in new definitions what
 // the minor before it knew, so that it can be rolled back.
-func rulesNeed(n *node) []need {
-	var internal apiextensions.JSONSchemaProps
-	if apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(n.schema, &internal, nil) != nil {
-		return nil // API servers say why
-	}
-	structural, err := schema.NewStructural(&internal)
-	if err != nil {
-		return nil
-	}
+func rulesNeed(n *node, structural *schema.Structural) []need {
 	var all []need
 	var before []cel.CompilationResult // what the minor before says
 	for minor := uint(oldestMinor - 1); ; minor++ {
-		results := compiled(structural, n, minor)
+		results := compiled(structural, n.parent == nil, minor)
 		path := func(i int) *field.Path { return n.path.Child("x-kubernetes-validations").Index(i) }
 		for i := range min(len(before), len(results)) {
 			for _, name := range unknown(before[i], results[i]) {
@@ -151,10 +152,32 @@ func undeclared(said string) []string {
 	return names
 }
 
-// compiled compiles the rules of a field as API servers do that have the functions of a minor.
-func compiled(s *schema.Structural, n *node, minor uint) []cel.CompilationResult {
+// namesNeed returns the rules that cost too much for API servers before 1.37, which take names of objects for as long as a request may be,
+// whatever the schema says.
+func namesNeed(n *node, structural *schema.Structural) (all []need) {
+	if n.parent != nil {
+		return nil
+	}
+	text := schema.Structural{Generic: schema.Generic{Type: "string"}}
+	before := structural.DeepCopy()
+	properties := map[string]schema.Structural{"apiVersion": text, "kind": text}
+	maps.Copy(properties, before.Properties)
+	properties["metadata"] = schema.Structural{Generic: schema.Generic{Type: "object"}, Properties: map[string]schema.Structural{"name": text, "generateName": text}}
+	before.Properties = properties
+	newest := environment.DefaultCompatibilityVersion().Minor()
+	now := compiled(structural, true, newest)
+	for i, was := range compiled(before, false, newest) {
+		if i < len(now) && was.MaxCost > validation.StaticEstimatedCostLimit && now[i].MaxCost <= validation.StaticEstimatedCostLimit {
+			all = append(all, need{37, "a rule about the name of objects that costs too much if it has no limit", refuse, n.path.Child("x-kubernetes-validations").Index(i)})
+		}
+	}
+	return all
+}
+
+// compiled compiles the rules of a field, or of whole objects, as API servers do that have the functions of a minor.
+func compiled(s *schema.Structural, whole bool, minor uint) []cel.CompilationResult {
 	base := environment.MustBaseEnvSet(version.MajorMinor(1, minor))
-	results, err := cel.Compile(s, model.SchemaDeclType(s, n.parent == nil), celconfig.PerCallLimit, base, cel.NewExpressionsEnvLoader())
+	results, err := cel.Compile(s, model.SchemaDeclType(s, whole), celconfig.PerCallLimit, base, cel.NewExpressionsEnvLoader())
 	if err != nil {
 		return nil // API servers say why
 	}

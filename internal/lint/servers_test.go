@@ -16,6 +16,10 @@ func serverTests() map[RuleID][]ruleTest {
 	rule := func(text string) string {
 		return "addr: {type: string, x-kubernetes-validations: [{rule: \"" + text + "\"}]}"
 	}
+	named := func(text string) edits {
+		const root = "        type: object\n        properties:\n          spec:\n"
+		return both(root, strings.Replace(root, "object\n", "object\n        x-kubernetes-validations:\n        - rule: \""+text+"\"\n", 1))
+	}
 	const selector = "statusReplicasPath: .status.replicas"
 	selects := func(schema string) edits {
 		return append(both(selector, selector+", labelSelectorPath: .status.selector"),
@@ -31,6 +35,7 @@ func serverTests() map[RuleID][]ruleTest {
 			{found: there(rule("isIP(self) || format.dns1123Subdomain().validate(self).hasValue()")), line: "rule", says: "1.32 or newer: format, dns1123Subdomain, validate in rules (1.32; older servers reject the definition), isIP in rules (1.31;", absent: there(rule("isip(self)"))},
 			{found: there("a: {type: string, x-kubernetes-validations: [{rule: \"oldSelf.hasValue() || self != ''\", optionalOldSelf: true}]}"), line: "rule", says: "optionalOldSelf (1.30; older servers drop it", absent: there("a: {type: string, x-kubernetes-validations: [{rule: \"self != ''\"}]}")},
 			{found: both("    subresources:\n", "    selectableFields: [{jsonPath: .spec.size}]\n    subresources:\n"), line: "selectableFields", says: "selectableFields (1.31; older servers drop it", absent: none},
+			{found: named("self.metadata.name.split('-').all(x, x.matches('^[a-z0-9]+$') && x.size() < 20 && !x.contains('zzzzz'))"), line: "- rule:", says: "1.37 or newer: a rule about the name of objects that costs too much if it has no limit (1.37; older servers reject", absent: named("self.metadata.name.size() < 40")},
 			{found: there("a: {type: string, format: k8s-short-name}"), line: "a:", says: "the format k8s-short-name (1.34; older servers ignore it)", absent: there("a: {type: string, format: hostname}")},
 		},
 		NameTaken: {
