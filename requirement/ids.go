@@ -597,7 +597,7 @@ const (
 	UpgradeDropSafe                                     ID = "upgrade.drop.safe"                                        // No object is stored at a version that the new definition lacks, and neither managed fields nor owner references name it.
 	UpgradeWebhookOldDefinitions                        ID = "upgrade.webhook.old-definitions"                          // The new webhook converts under the old definition as the old webhook does.
 	UpgradeWebhookOldBuild                              ID = "upgrade.webhook.old-build"                                // The old webhook converts under the new definition as before, at the versions that it knows, for reads and writes.
-	UpgradeWebhookStarts                                ID = "upgrade.webhook.starts"                                   // The new program serves conversions while the objects are stored at the old version and nobody else converts them.
+	UpgradeWebhookStarts                                ID = "upgrade.webhook.starts"                                   // The new program serves conversions while nobody else converts the objects, whether they are stored at the old version or, later, at the new one.
 	UpgradeReadGet                                      ID = "upgrade.read.get"                                         // After the upgrade, every object can be read at every version that the new definition serves.
 	UpgradeReadList                                     ID = "upgrade.read.list"                                        // After the upgrade, a list at every served version has every object.
 	UpgradeReadWatch                                    ID = "upgrade.read.watch"                                       // After the upgrade, a watch at every served version shows every object.
