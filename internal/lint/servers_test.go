@@ -70,7 +70,7 @@ func serverTests() map[RuleID][]ruleTest {
 		},
 		UninstallDeletes: {
 			{found: edits{"metadata:\n", "metadata:\n  annotations: {meta.helm.sh/release-name: widgets}\n"}, line: "name: widgets.example.com", says: "helm uninstall deletes the definition, and with it all its objects", absent: edits{"metadata:\n", "metadata:\n  annotations: {meta.helm.sh/release-name: widgets, helm.sh/resource-policy: keep}\n"}},
-			{found: edits{"metadata:\n", "metadata:\n  labels: {app.kubernetes.io/managed-by: Helm}\n"}, line: "name: widgets.example.com", says: "resource-policy: keep", absent: edits{"metadata:\n", "metadata:\n  labels: {app.kubernetes.io/managed-by: kustomize}\n"}},
+			{found: edits{"metadata:\n", "metadata:\n  annotations: {meta.helm.sh/release-name: widgets}\n"}, line: "name: widgets.example.com", says: "resource-policy: keep", absent: edits{"metadata:\n", "metadata:\n  labels: {app.kubernetes.io/managed-by: Helm}\n"}}, // helm template says so, too
 		},
 		PreserveLeft: {{
 			found: none, line: "spec:", says: "write preserveUnknownFields: false",

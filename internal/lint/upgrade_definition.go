@@ -45,7 +45,7 @@ func (c *checker) checkChart() {
 
 // checkRelease notes that Helm deletes the definition of a release.
 func (c *checker) checkRelease() {
-	if _, released := c.crd.Annotations["meta.helm.sh/release-name"]; (released || c.crd.Labels["app.kubernetes.io/managed-by"] == "Helm") && c.crd.Annotations["helm.sh/resource-policy"] != "keep" {
+	if _, released := c.crd.Annotations["meta.helm.sh/release-name"]; released && c.crd.Annotations["helm.sh/resource-policy"] != "keep" {
 		c.found(UninstallDeletes, field.NewPath("metadata", "name"), "helm uninstall deletes the definition, and with it all its objects; have the chart give it the annotation helm.sh/resource-policy: keep")
 	}
 }
