@@ -154,7 +154,7 @@ func (o *rollout) start(ctx context.Context) error {
 	case err != nil && !o.hooks.new.build.Starts():
 		return unreachable(err)
 	case err != nil:
-		return o.diagnose(ctx, kinds, "stored at the old version", err)
+		return o.diagnose(ctx, kinds, kinds[0].new.storage(), "stored at the old version", err)
 	case !o.hooks.new.build.Starts():
 		o.record.spare(id, nil, "the new webhook is already running, so it was not started")
 	default:
@@ -177,11 +177,12 @@ func (o *rollout) again(ctx context.Context) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	return o.diagnose(ctx, kinds, "stored at the new version by then, when it is started again", err)
+	return o.diagnose(ctx, kinds, kinds[0].old.storage(), "stored at the new version when it is started again", err)
 }
 
-// diagnose finds out whether a program that does not start waits for itself: it does if it starts once its kinds can be read without it.
-func (o *rollout) diagnose(ctx context.Context, kinds []*kind, stored string, failed error) error {
+// diagnose finds out whether a program that does not start waits for itself: it does if it starts once its kinds can be read without it, at
+// a version that they are not stored at.
+func (o *rollout) diagnose(ctx context.Context, kinds []*kind, version, stored string, failed error) error {
 	id := requirement.UpgradeWebhookStarts
 	if err := o.hooks.new.stop(ctx); err != nil {
 		return err
@@ -210,9 +211,8 @@ func (o *rollout) diagnose(ctx context.Context, kinds []*kind, stored string, fa
 	}
 	message := "the new program waits for itself: it does not serve conversions before it has read its own kind, and nobody else converts the objects, which are " + stored + ". " +
 		"It starts only when nothing has to be converted. Have it serve before it lists or watches: " + failed.Error()
-	first := kinds[0]
 	o.record.find(finding{id: id, message: message, commands: []string{
-		"kubectl scale deployment --replicas=0 ...", "kubectl scale deployment --replicas=1 ...", first.kubectlList(first.new.storage()),
+		"kubectl scale deployment --replicas=0 ...", "kubectl scale deployment --replicas=1 ...", kinds[0].kubectlList(version),
 	}})
 	return o.hooks.point(ctx, kinds, (*kind).newSide, o.hooks.new.client)
 }

@@ -167,7 +167,7 @@ func greenFaults() []upgradeFault {
 		},
 		{
 			name: "a program that waits for itself once its objects are migrated", id: requirement.UpgradeWebhookStarts, step: "migrate",
-			says: "waits for itself: it does not serve conversions before it has read its own kind, and nobody else converts the objects, which are stored at the new version by then",
+			says: "waits for itself: it does not serve conversions before it has read its own kind, and nobody else converts the objects, which are stored at the new version when it is started again",
 			change: func(u *rehearsaltest.Upgrade) {
 				u.Releases[1].Build = acting{startsOnlyIf{rehearsaltest.Handled(rehearsaltest.Serve(widgets)), listsWidgets("v1beta1")}}
 			},
