@@ -123,7 +123,7 @@ func (o *rollout) oldWebhookStill(ctx context.Context) error {
 // definitions name it before it runs.
 func (o *rollout) start(ctx context.Context) error {
 	id := requirement.UpgradeWebhookStarts
-	kinds := slices.DeleteFunc(o.kinds.upgraded(), func(k *kind) bool { return !k.new.converts() || k.stopped != "" })
+	kinds := o.converted()
 	switch {
 	case len(kinds) == 0:
 		o.record.spare(id, nil, "no webhook converts objects of any new definition that could be installed")
@@ -154,7 +154,12 @@ func (o *rollout) start(ctx context.Context) error {
 	case err != nil && !o.hooks.new.build.Starts():
 		return unreachable(err)
 	case err != nil:
-		return o.diagnose(ctx, kinds, kinds[0].new.storage(), "stored at the old version", err)
+		for _, k := range kinds { // that it does not start under the old definitions either says nothing more
+			if first := o.record.findingsOf(requirement.UpgradeWebhookOldDefinitions, k); len(first) == 1 && first[0].Verdict == requirement.Tolerated {
+				o.record.forget(requirement.UpgradeWebhookOldDefinitions, k, fmt.Sprintf("cannot be judged while %s fails", id))
+			}
+		}
+		return o.diagnose(ctx, kinds, kinds[0], kinds[0].new.storage(), "stored at the old version", err)
 	case !o.hooks.new.build.Starts():
 		o.record.spare(id, nil, "the new webhook is already running, so it was not started")
 	default:
@@ -163,26 +168,32 @@ func (o *rollout) start(ctx context.Context) error {
 	return nil
 }
 
+// converted are the definitions that the new webhook converts.
+func (o *rollout) converted() []*kind {
+	return slices.DeleteFunc(o.kinds.upgraded(), func(k *kind) bool { return !k.new.converts() || k.stopped != "" })
+}
+
 // again starts a program once more, as the next update or a lost node does, when the objects are stored at the new version: what it read
 // at the old one without a conversion it cannot read any more before somebody converts.
 func (o *rollout) again(ctx context.Context) error {
-	kinds := slices.DeleteFunc(o.kinds.inhabited(), func(k *kind) bool { return !k.new.converts() || k.old.storage() == k.new.storage() })
-	if id := requirement.UpgradeWebhookStarts; len(kinds) == 0 || !o.hooks.new.acts() || o.hooks.new.running == nil || o.record.broken(id, nil) || !o.record.selects(id) {
+	moved := slices.DeleteFunc(o.kinds.inhabited(), func(k *kind) bool { return !k.new.converts() || k.old.storage() == k.new.storage() })
+	if id := requirement.UpgradeWebhookStarts; len(moved) == 0 || !o.hooks.new.acts() || o.hooks.new.running == nil || o.record.broken(id, nil) || !o.record.selects(id) {
 		return nil
 	}
 	if err := o.hooks.new.stop(ctx); err != nil {
 		return err
 	}
+	kinds := o.converted()
 	err := o.hooks.startFor(ctx, &o.hooks.new, kinds, (*kind).newSide)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	return o.diagnose(ctx, kinds, kinds[0].old.storage(), "stored at the new version when it is started again", err)
+	return o.diagnose(ctx, kinds, moved[0], moved[0].old.storage(), "stored at the new version when it is started again", err)
 }
 
 // diagnose finds out whether a program that does not start waits for itself: it does if it starts once its kinds can be read without it, at
 // a version that they are not stored at.
-func (o *rollout) diagnose(ctx context.Context, kinds []*kind, version, stored string, failed error) error {
+func (o *rollout) diagnose(ctx context.Context, kinds []*kind, first *kind, version, stored string, failed error) error {
 	id := requirement.UpgradeWebhookStarts
 	if err := o.hooks.new.stop(ctx); err != nil {
 		return err
@@ -190,11 +201,6 @@ func (o *rollout) diagnose(ctx context.Context, kinds []*kind, version, stored s
 	for _, k := range kinds {
 		if err := o.putManifest(ctx, k, k.new, withoutWebhook(k.new.manifest)); err != nil {
 			return err
-		}
-	}
-	for _, k := range kinds { // that it does not start under the old definitions either says nothing more
-		if first := o.record.findingsOf(requirement.UpgradeWebhookOldDefinitions, k); len(first) == 1 && first[0].Verdict == requirement.Tolerated {
-			o.record.forget(requirement.UpgradeWebhookOldDefinitions, k, fmt.Sprintf("cannot be judged while %s fails", id))
 		}
 	}
 	again := o.hooks.start(ctx, &o.hooks.new, nil)
@@ -212,7 +218,7 @@ func (o *rollout) diagnose(ctx context.Context, kinds []*kind, version, stored s
 	message := "the new program waits for itself: it does not serve conversions before it has read its own kind, and nobody else converts the objects, which are " + stored + ". " +
 		"It starts only when nothing has to be converted. Have it serve before it lists or watches: " + failed.Error()
 	o.record.find(finding{id: id, message: message, commands: []string{
-		"kubectl scale deployment --replicas=0 ...", "kubectl scale deployment --replicas=1 ...", kinds[0].kubectlList(version),
+		"kubectl scale deployment --replicas=0 ...", "kubectl scale deployment --replicas=1 ...", first.kubectlList(version),
 	}})
 	return o.hooks.point(ctx, kinds, (*kind).newSide, o.hooks.new.client)
 }
