@@ -137,7 +137,7 @@ func (r Request) before() []object {
 // text returns a string field of the metadata as API servers read it: a value that is not a string counts as absent.
 func (o *object) text(key string) string {
 	var s string
-	if json.Unmarshal(o.metadata[key], &s) != nil {
+	if value := o.metadata[key]; len(value) == 0 || !spelled(&s, value) && json.Unmarshal(value, &s) != nil {
 		return ""
 	}
 	return s
@@ -318,14 +318,38 @@ func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "
 
 // sameJSON reports whether two JSON values are equal. Absent equals null, and 1 equals 1.0.
 func sameJSON(a, b json.RawMessage) bool {
-	if bytes.Equal(a, b) || isNull(a) && isNull(b) {
+	return isNull(a) && isNull(b) || sameValue(a, b)
+}
+
+// sameValue is the same for values in which absent does not equal null. What is written in the usual way is compared part by part: most parts are
+// the same bytes, and encoders differ in the order of members. The rest is decoded.
+func sameValue(a, b json.RawMessage) bool {
+	if bytes.Equal(a, b) {
 		return true
 	}
+	if x, y, are := both(a, b, scanMembers); are {
+		return maps.EqualFunc(x, y, sameValue)
+	}
+	if x, y, are := both(a, b, scanItems); are {
+		return slices.EqualFunc(x, y, sameValue)
+	}
+	return sameDecoded(a, b)
+}
+
+func sameDecoded(a, b json.RawMessage) bool {
 	var x, y any
 	if kjson.UnmarshalCaseSensitivePreserveInts(a, &x) != nil || kjson.UnmarshalCaseSensitivePreserveInts(b, &y) != nil {
 		return false
 	}
 	return reflect.DeepEqual(normal(x), normal(y))
+}
+
+// both takes two values apart, and reports whether it could.
+func both[T any](a, b json.RawMessage, scan func([]byte) (T, bool)) (x, y T, are bool) {
+	if x, are = scan(a); are {
+		y, are = scan(b)
+	}
+	return x, y, are
 }
 
 // normal converts floating-point numbers that are whole into integers, in place.

@@ -348,6 +348,21 @@ func scanMembers(raw []byte) (map[string]json.RawMessage, bool) {
 	return members, !s.bad && s.at == len(raw)
 }
 
+// scanItems parses a JSON array.
+func scanItems(raw []byte) ([]json.RawMessage, bool) {
+	s := scan{body: raw}
+	var items []json.RawMessage
+	for more := s.begins('[', ']'); more; more = s.goesOn(']') {
+		from := s.at
+		s.value()
+		if s.bad {
+			return nil, false
+		}
+		items = append(items, raw[from:s.at:s.at])
+	}
+	return items, !s.bad && s.at == len(raw)
+}
+
 // spelled parses a string without escapes, and reports whether value is one.
 func spelled(into *string, value []byte) bool {
 	if len(value) < 2 || value[0] != '"' {
