@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	crdoptions "k8s.io/apiextensions-apiserver/pkg/cmd/server/options"
 	generatedopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
 	x509request "k8s.io/apiserver/pkg/authentication/request/x509"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
@@ -183,8 +185,27 @@ func authentication(generic *genericapiserver.RecommendedConfig, authority *pki.
 	if err := generic.Authentication.ApplyClientCert(clients, generic.SecureServing); err != nil {
 		return err
 	}
-	generic.Authentication.Authenticator = x509request.NewDynamic(clients.VerifyOptions, x509request.CommonNameUserConversion)
+	generic.Authentication.Authenticator = onceEach(x509request.NewDynamic(clients.VerifyOptions, x509request.CommonNameUserConversion))
 	return nil
+}
+
+// onceEach verifies each certificate once as long as it is valid, and not for each request: the authority stays the same.
+func onceEach(verifying authenticator.Request) authenticator.Request {
+	var verified sync.Map // responses by certificate
+	return authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {
+		if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+			return nil, false, nil
+		}
+		certificate := string(r.TLS.PeerCertificates[0].Raw)
+		if known, is := verified.Load(certificate); is && time.Now().Before(r.TLS.PeerCertificates[0].NotAfter) {
+			return known.(*authenticator.Response), true, nil //nolint:errcheck // nothing else is in it
+		}
+		who, is, err := verifying.AuthenticateRequest(r)
+		if is && err == nil {
+			verified.Store(certificate, who)
+		}
+		return who, is, err
+	})
 }
 
 // connections is a listener that can break all of its connections.
