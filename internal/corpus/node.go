@@ -304,16 +304,21 @@ func nulls(n *node, path string, value any) []string {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, inner := range value {
-			field := n.child(key)
-			if inner == nil && field != nil && !field.shallow && !field.nullable && field.def == nil {
-				found = append(found, fieldpath.Child(path, key))
-			} else {
-				found = append(found, nulls(field, fieldpath.Child(path, key), inner)...)
+			switch inner.(type) { // most are neither, and paths take time to write
+			case nil:
+				if field := n.child(key); field != nil && !field.shallow && !field.nullable && field.def == nil {
+					found = append(found, fieldpath.Child(path, key))
+				}
+			case map[string]any, []any:
+				found = append(found, nulls(n.child(key), fieldpath.Child(path, key), inner)...)
 			}
 		}
 	case []any:
 		for i, inner := range value {
-			found = append(found, nulls(n.item(), fieldpath.Item(path, i), inner)...)
+			switch inner.(type) {
+			case map[string]any, []any:
+				found = append(found, nulls(n.item(), fieldpath.Item(path, i), inner)...)
+			}
 		}
 	}
 	return found

@@ -16,10 +16,13 @@ type Step struct {
 	At   int // index of the list's item, -1 for any
 }
 
+// escapes are for keys within quotes.
+var escapes = strings.NewReplacer(`\`, `\\`, `'`, `\'`)
+
 // Child returns the path of a field or map entry.
 func Child(path, key string) string {
 	if !isPlain(key) {
-		return path + "['" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(key) + "']"
+		return path + "['" + escapes.Replace(key) + "']"
 	}
 	if path == "" {
 		return key
