@@ -271,10 +271,14 @@ func (r *round) move(ctx context.Context, o *object, other string) {
 		r.blame(ctx, requirement.ResourceApplyTwoManagers, o, "a second manager applying at %s: expected it to be accepted, got: %v", o.version, err)
 		return
 	}
-	if !r.merged(ctx, o, err, "a second manager applying at %s", o.version) || r.read(ctx, o, other) == nil {
+	if !r.merged(ctx, o, err, "a second manager applying at %s", o.version) {
 		return
 	}
-	got, err := put(ctx, r, o, other, nil, map[string]any{touched: other})
+	read := r.read(ctx, o, other)
+	if read == nil {
+		return
+	}
+	got, err := put(ctx, r, o, other, read, nil, map[string]any{touched: other})
 	if r.unconverted(ctx, err) {
 		r.blame(ctx, requirement.ResourceWriteNoOp, o, "applied at %s, put at %s (stored at %s) failed: %v", o.version, other, r.storage, err)
 		return

@@ -139,7 +139,7 @@ func instead(of, value any) any {
 }
 
 // change is the means to change objects by such patches.
-func (p patching) change(ctx context.Context, r *round, o *object, version string, fields, annotations map[string]any) (*unstructured.Unstructured, error) {
+func (p patching) change(ctx context.Context, r *round, o *object, version string, _ *unstructured.Unstructured, fields, annotations map[string]any) (*unstructured.Unstructured, error) {
 	var edits []edit
 	for key, value := range fields {
 		edits = append(edits, edit{[]string{key}, value})

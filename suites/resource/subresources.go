@@ -172,10 +172,11 @@ func (r *round) putStatus(ctx context.Context, o *object, version string, object
 func (r *round) rewriteEverywhere(ctx context.Context, o *object) {
 	GinkgoHelper()
 	for _, version := range r.served() {
-		if r.read(ctx, o, version) == nil {
+		read := r.read(ctx, o, version)
+		if read == nil {
 			continue
 		}
-		answer, err := put(ctx, r, o, version, nil, map[string]any{touched: version})
+		answer, err := put(ctx, r, o, version, read, nil, map[string]any{touched: version})
 		if refused(err) {
 			r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "putting at %s what was read there failed: %v", version, err)
 			continue

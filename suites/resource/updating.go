@@ -15,8 +15,9 @@ import (
 // touched is the annotation that is changed where a write is to change nothing else.
 const touched = "crdconform.dev/touched"
 
-// means is a way to change objects: to give one other fields, and an annotation, at a version. It returns what has become of the object there.
-type means func(ctx context.Context, r *round, o *object, version string, fields, annotations map[string]any) (*unstructured.Unstructured, error)
+// means is a way to change objects: to give one other fields, and an annotation, at a version, as it was read there if that is known. It
+// returns what has become of the object.
+type means func(ctx context.Context, r *round, o *object, version string, read *unstructured.Unstructured, fields, annotations map[string]any) (*unstructured.Unstructured, error)
 
 func updating(c *chapter) {
 	Describe("updating", func() {
@@ -109,10 +110,11 @@ func (r *round) touchEverywhere(ctx context.Context, by means, o *object) {
 	GinkgoHelper()
 	for _, version := range r.served() {
 		value := "at " + version
-		if r.read(ctx, o, version) == nil {
+		read := r.read(ctx, o, version)
+		if read == nil {
 			continue
 		}
-		answer, err := by(ctx, r, o, version, nil, map[string]any{touched: value})
+		answer, err := by(ctx, r, o, version, read, nil, map[string]any{touched: value})
 		switch {
 		case refused(err):
 			r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "changing an annotation at %s of what was created at %s: expected it to be changed, got: %v", version, o.version, err)
@@ -134,7 +136,7 @@ func (r *round) touchEverywhere(ctx context.Context, by means, o *object) {
 // replace gives an object other fields at its version. It is false when the API server does not accept them in its place.
 func (r *round) replace(ctx context.Context, by means, o *object, fields map[string]any) bool {
 	GinkgoHelper()
-	got, err := by(ctx, r, o, o.version, fields, nil)
+	got, err := by(ctx, r, o, o.version, nil, fields, nil)
 	if refused(err) {
 		return false // fields may be immutable
 	}
@@ -173,11 +175,13 @@ func (r *round) fields(version string, object map[string]any) map[string]any {
 	return fields
 }
 
-// put reads the object and writes it back with the changes. Fields that are given take the place of all.
-func put(ctx context.Context, r *round, o *object, version string, fields, annotations map[string]any) (*unstructured.Unstructured, error) {
-	read, err := r.crd.At(version).Get(ctx, o.name)
-	if err != nil {
-		return nil, err
+// put writes an object back as it was read, or else is now, with the changes. Fields that are given take the place of all.
+func put(ctx context.Context, r *round, o *object, version string, read *unstructured.Unstructured, fields, annotations map[string]any) (*unstructured.Unstructured, error) {
+	var err error
+	if read == nil {
+		if read, err = r.crd.At(version).Get(ctx, o.name); err != nil {
+			return nil, err
+		}
 	}
 	if fields != nil {
 		for key := range r.own(version, read.Object) {

@@ -50,7 +50,7 @@ func (r *round) watchOf(ctx context.Context, version string) {
 		return // another sample is used, which no client watches
 	}
 	r.each(ctx, o, watches, watch.Added, "created at "+version)
-	_, err := mergePatch().change(ctx, r, o, version, nil, map[string]any{touched: version})
+	_, err := mergePatch().change(ctx, r, o, version, nil, nil, map[string]any{touched: version})
 	if refused(err) {
 		r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "changing an annotation at %s: expected it to be changed, got: %v", version, err)
 		return
