@@ -193,27 +193,31 @@ func (r *round) patch(ctx context.Context, by patching) {
 		}
 		if r.trial == nil {
 			for at, fields := range patchedAt {
-				r.patched[pass{by.form, version, at, r.generated}] = fields
+				r.patched[pass{version, at, r.generated}] = formed{by.form, fields}
 			}
 		}
 	}
 }
 
-// pass is a form of patches, the version of the objects that got them, and the version at which they did.
+// pass is the version of objects that got patches, and the version at which they did.
 type pass struct {
-	form, version, at string
-	generated         bool // see round
+	version, at string
+	generated   bool // see round
+}
+
+// formed is on how many objects a form of patches has changed each field.
+type formed struct {
+	form   string
+	fields map[string]int
 }
 
 // patchedBefore counts the fields that another form of patches has changed as changed on all objects but one. A webhook sees no difference between
 // forms, but API servers may make one, so each form changes each field.
 func (r *round) patchedBefore(by patching, version, at string) map[string]int {
 	before := map[string]int{}
-	for p, fields := range r.patched {
-		if r.trial == nil && p.form != by.form && p == (pass{p.form, version, at, r.generated}) {
-			for field := range fields {
-				before[field] = enoughPatched - 1
-			}
+	if other := r.patched[pass{version, at, r.generated}]; r.trial == nil && other.form != by.form {
+		for field := range other.fields {
+			before[field] = enoughPatched - 1
 		}
 	}
 	return before

@@ -95,8 +95,8 @@ func TestChoose(t *testing.T) {
 func TestPatchedBefore(t *testing.T) {
 	t.Parallel()
 	json, merge := jsonPatch(), mergePatch()
-	r := &round{chapter: &chapter{patched: map[pass]map[string]int{
-		{json.form, "v1", "v2", true}: {"spec.a": 2, "spec.b": 1},
+	r := &round{chapter: &chapter{patched: map[pass]formed{
+		{"v1", "v2", true}: {json.form, map[string]int{"spec.a": 2, "spec.b": 1}},
 	}}}
 	for name, test := range map[string]struct {
 		by            patching

@@ -39,7 +39,7 @@ type chapter struct {
 	written   map[write]*corpus.Coverage              // see wrote
 	refusals  map[string]string                       // by version: what was wrong with a conversion of a generated object
 	proved    map[string]bool                         // see sound
-	patched   map[pass]map[string]int                 // by field, see patchedBefore
+	patched   map[pass]formed                         // see patchedBefore
 
 	// silent says why nothing more is asked: an API server waited in vain for the webhook, which may take half a minute each
 	// time, or the webhook answers nobody any more.
