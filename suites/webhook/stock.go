@@ -175,8 +175,18 @@ func (s *stock) isSingle(version string, object int) bool { return object >= s.m
 
 // areKnown reports whether objects are those that all or each returns for a version.
 func (s *stock) areKnown(version string, objects []*unstructured.Unstructured) bool {
-	known := s.everything[version]
-	return len(known) > 0 && (len(objects) == len(known) || len(objects) == s.mixed[version]) && len(objects) > 0 && objects[0] == known[0]
+	return len(objects) > 0 && s.knownOf(version, objects) == len(objects)
+}
+
+// knownOf returns how many objects are those that each or all returns for a version, before any others.
+func (s *stock) knownOf(version string, objects []*unstructured.Unstructured) int {
+	each := s.everything[version]
+	for _, n := range []int{len(each), s.mixed[version]} {
+		if n > 0 && n <= len(objects) && objects[0] == each[0] && objects[n-1] == each[n-1] {
+			return n
+		}
+	}
+	return 0
 }
 
 func copies(objects []*unstructured.Unstructured) []*unstructured.Unstructured {

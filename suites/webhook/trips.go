@@ -42,16 +42,16 @@ func (j *journeys) roundTrip(ctx context.Context, pair corpus.Pair, objects []*u
 	return j.trips[pair][:len(objects)]
 }
 
-// forth takes objects to the second version of a pair, which those of each have been taken to for roundTrip.
+// forth takes objects to the second version of a pair, which those of each, that may come before others, have been taken to for roundTrip.
 func (j *journeys) forth(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
-	if !j.stock.areKnown(pair.From, objects) {
-		return j.talk.convert(ctx, pair, objects)
+	known := j.stock.knownOf(pair.From, objects)
+	outcomes := make([]outcome, known, len(objects))
+	if known > 0 {
+		for i, t := range j.roundTrip(ctx, pair, objects[:known]) {
+			outcomes[i] = t.there
+		}
 	}
-	outcomes := make([]outcome, len(objects))
-	for i, t := range j.roundTrip(ctx, pair, objects) {
-		outcomes[i] = t.there
-	}
-	return outcomes
+	return append(outcomes, j.talk.convert(ctx, pair, objects[known:])...)
 }
 
 func (j *journeys) travel(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []trip {
