@@ -165,11 +165,6 @@ func withObjects(request contract.Request, objects string) []byte {
 		request.ReviewVersion, request.UID, request.DesiredAPIVersion, objects)
 }
 
-// wrong reports whether what is at a path is against the schema, which is also reported.
-func wrong(schema *corpus.Schema, object map[string]any, path string) bool {
-	return slices.ContainsFunc(schema.Problems(object), func(problem corpus.Problem) bool { return problem.Path == path })
-}
-
 // spoil returns an object with a number in place of every field, and whether there was one.
 func spoil(object *unstructured.Unstructured) (*unstructured.Unstructured, bool) {
 	spoiled := object.DeepCopy()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -98,19 +99,28 @@ func (rt *results) added(objects func(ctx context.Context, version string) []*un
 			if t.back.object == nil {
 				continue
 			}
-			before, defaulted := objects[i].Object, objects[i].DeepCopy().Object
-			schema.Prepare(defaulted)
-			surplus := schema.Losses(t.back.object, defaulted)
+			defaulted := sync.OnceValue(func() map[string]any {
+				object := objects[i].DeepCopy().Object
+				schema.Prepare(object)
+				return object
+			})
+			before := objects[i].Object
 			if are == wholeObjects {
-				before = defaulted
+				before = defaulted()
 			}
 			if slices.ContainsFunc(rt.losses.lost(pair, objects[i].Object, t.back.object), func(l corpus.Loss) bool { return !l.Empty }) {
 				continue // something else has come back, and was reported
 			}
 			rt.effort.tried++
-			for _, l := range schema.Losses(t.back.object, before) {
+			more := schema.Losses(t.back.object, before)
+			if len(more) == 0 {
+				continue
+			}
+			surplus := schema.Losses(t.back.object, defaulted())
+			problems := sync.OnceValue(func() []corpus.Problem { return schema.Problems(t.back.object) }) // what is against the schema is also reported
+			for _, l := range more {
 				isDefault := !slices.ContainsFunc(surplus, func(s corpus.Loss) bool { return strings.HasPrefix(s.Path, l.Path) })
-				if l.After == nil && !isDefault && !isFiller(schema, l) && !strings.HasPrefix(l.Path, "metadata.annotations") && !wrong(schema, t.back.object, l.Path) && !rt.losses.declared(pair, l.Path) {
+				if l.After == nil && !isDefault && !isFiller(schema, l) && !strings.HasPrefix(l.Path, "metadata.annotations") && !slices.ContainsFunc(problems(), func(p corpus.Problem) bool { return p.Path == l.Path }) && !rt.losses.declared(pair, l.Path) {
 					addition := corpus.Loss{Path: l.Path, After: l.Before, Added: true, Default: schema.OtherDefault(t.back.object, l.Path)}
 					part := none
 					if addition.Default != nil {
