@@ -105,20 +105,44 @@ func (r *recall) otherTexts(version string, object *unstructured.Unstructured) (
 		}
 		return c
 	}
-	same, longer = object, object
+	var paths []string
 	for _, path := range corpus.Leaves(object) {
-		text, is := fieldText(object, path)
-		if !is {
-			continue
-		}
-		if other := corpus.With(same, path, strings.Map(next, text)); len(schema.Problems(other.Object)) == 0 {
-			same = other
-			if other := corpus.With(longer, path, text+"more"); len(schema.Problems(other.Object)) == 0 {
-				longer = other
-			}
+		if _, is := fieldText(object, path); is {
+			paths = append(paths, path)
 		}
 	}
+	same, paths = retexted(schema, object, paths, func(text string) string { return strings.Map(next, text) })
+	longer, _ = retexted(schema, object, paths, func(text string) string { return text + "more" })
 	return same, longer
+}
+
+// retexted returns a copy of an object with other texts at as many of some paths as its schema allows together, and these paths. All are tried at
+// once, as it takes long to validate a large object; where the schema does not say which are to blame, each half is.
+func retexted(schema *corpus.Schema, object *unstructured.Unstructured, paths []string, other func(string) string) (*unstructured.Unstructured, []string) {
+	for len(paths) > 0 {
+		changed := object.DeepCopy()
+		for _, path := range paths {
+			text, _ := fieldText(object, path)
+			fieldpath.Put(changed.Object, fieldpath.Split(path), other(text))
+		}
+		problems := schema.Problems(changed.Object)
+		if len(problems) == 0 {
+			return changed, paths
+		}
+		blameless := slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+			return slices.ContainsFunc(problems, func(p corpus.Problem) bool { return p.Path == path })
+		})
+		if half := len(paths) / 2; len(blameless) == len(paths) && half > 0 {
+			var first, second []string
+			object, first = retexted(schema, object, paths[:half], other)
+			object, second = retexted(schema, object, paths[half:], other)
+			return object, slices.Concat(first, second)
+		} else if len(blameless) == len(paths) {
+			break
+		}
+		paths = blameless
+	}
+	return object, nil
 }
 
 // fieldText is the text at a path outside of metadata, if there is one.

@@ -3,11 +3,15 @@ package webhook
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -151,5 +155,48 @@ func TestRefusedWithout(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRetexted has all texts of an object replaced that its schema lets be others, together, without an inquiry for each.
+func TestRetexted(t *testing.T) {
+	t.Parallel()
+	const fields = 200
+	var properties []string
+	spec := map[string]any{}
+	for i := range fields {
+		name, kind := fmt.Sprint("f", i), "{type: string}"
+		switch {
+		case i%10 == 0:
+			kind = "{type: string, enum: [text]}"
+		case i == 1:
+			kind = `{type: object, x-kubernetes-validations: [{rule: "self.a == self.b"}], properties: {a: {type: string}, b: {type: string, enum: [text]}}}`
+		}
+		properties = append(properties, name+": "+kind)
+		spec[name] = "text"
+	}
+	spec["f1"] = map[string]any{"a": "text", "b": "text"}
+	schema := served{handler: stranger{}}.of(t, numbers("{spec: {type: object, properties: {"+strings.Join(properties, ", ")+"}}}")).Corpus.Definition.Schema("v1")
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	paths := slices.DeleteFunc(corpus.Leaves(object), func(path string) bool { _, is := fieldText(object, path); return !is })
+	asked := 0
+	changed, which := retexted(schema, object, paths, func(text string) string { asked++; return text + "more" })
+	if want := fields - fields/10 - 1; len(which) != want {
+		t.Errorf("got %d texts replaced, want %d", len(which), want)
+	}
+	if problems := schema.Problems(changed.Object); len(problems) > 0 {
+		t.Errorf("the object is against its schema: %v", problems)
+	}
+	for _, path := range paths {
+		want := "text"
+		if slices.Contains(which, path) {
+			want += "more"
+		}
+		if got, _ := corpus.Value(changed.Object, path); got != want {
+			t.Errorf("%s: got %v, want %s", path, got, want)
+		}
+	}
+	if most := fields * 12; asked > most { // one object for each text would make it some 20,000
+		t.Errorf("got %d texts made, want at most %d", asked, most)
 	}
 }
