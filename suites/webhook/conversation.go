@@ -39,12 +39,21 @@ type exchange struct {
 	what      string // such as "v1beta1 -> v1 in ConversionReview v1"
 	to        string // version that was asked for
 	request   contract.Request
-	body      []byte
+	body      []byte // see sent
 	response  contract.Response
 	judgement contract.Judgement
 	before    *exchange    // whose outcome was sent in this one, or that shows something together with it; nil if there is none
 	raw       *malformed   // how it was sent if API servers send nothing like it
 	client    *wire.Client // that sent it, if not the subject's
+}
+
+// sent is the body of the request. It is made again where the exchange is one of many that are kept.
+func (x *exchange) sent() []byte {
+	if x.body == nil && x.request.UID != "" {
+		body, _ := x.request.Body() // it could be made before
+		return body
+	}
+	return x.body
 }
 
 // outcome is what came of an object.

@@ -157,7 +157,7 @@ func (ed *editing) undone(ctx context.Context, pair corpus.Pair, objects []*unst
 			if always && l.Before == false {
 				continue // no annotation is why, and webhook.conversion.zero-values says so
 			}
-			f.effect.noted = !always && bare.x.body != nil && bare.x.judgement.Rejected() == nil
+			f.effect.noted = !always && bare.x.request.UID != "" && bare.x.judgement.Rejected() == nil
 			f.trip = fmt.Sprintf("%s, changed there -> %s -> %s", pair, pair.From, pair.To)
 			findings = append(findings, f)
 		}

@@ -50,10 +50,10 @@ func (e *exhibits) skip(x exchange) {
 // attach attaches the request, and what is needed to send it again; and the exchange that came before, if that matters.
 func (e *exhibits) attach(x exchange) {
 	e.env.Attach("reproduce.sh", e.script(x))
-	e.env.Attach("request.json", x.body)
+	e.env.Attach("request.json", x.sent())
 	e.env.Attach("response.txt", kept(&x)) // what a browser must not take for a page
 	if x.before != nil {
-		e.env.Attach("request-before.json", x.before.body)
+		e.env.Attach("request-before.json", x.before.sent())
 		e.env.Attach("response-before.txt", kept(x.before))
 	}
 	if ca := e.env.Subject.Client.Endpoint().CA; len(ca) > 0 {
@@ -66,7 +66,7 @@ func (e *exhibits) attach(x exchange) {
 func kept(x *exchange) []byte {
 	const deep = 4 << 10
 	body, most := x.response.Body, proportionate(x)
-	if contract.CheckBody(x.body, body) != nil {
+	if contract.CheckBody(x.sent(), body) != nil {
 		most = deep
 	}
 	if len(body) > most {
@@ -76,7 +76,7 @@ func kept(x *exchange) []byte {
 }
 
 // proportionate is how long a response may be that is kept as a whole, in bytes.
-func proportionate(x *exchange) int { return 2*len(x.body) + 128<<10 }
+func proportionate(x *exchange) int { return 2*len(x.sent()) + 128<<10 }
 
 // described lists the first violations that are seen in an exchange.
 func described(x exchange, violations []contract.Violation) string {

@@ -36,6 +36,12 @@ func (j *journeys) roundTrip(ctx context.Context, pair corpus.Pair, objects []*u
 		if ctx.Err() != nil {
 			return trips[:len(objects)]
 		}
+		for i := range trips { // these are kept as long as the chapter runs
+			trips[i].there.x.body, trips[i].back.x.body = nil, nil
+			if before := trips[i].back.x.before; before != nil {
+				before.body = nil
+			}
+		}
 		j.trips[pair], j.travelled = trips, time.Now()
 		j.coverage.cover(ctx, pair, each, trips)
 	}
@@ -66,9 +72,14 @@ func (j *journeys) travel(ctx context.Context, pair corpus.Pair, objects []*unst
 			places = append(places, i)
 		}
 	}
+	before := &exchange{} // a copy, with which the other objects of the trips are not kept
 	for i, back := range j.talk.convert(ctx, reverse(pair), onward) {
 		back.object = shared(back.object, objects[places[i]].Object)
-		back.x.before = &trips[places[i]].there.x
+		if there := &trips[places[i]].there.x; there.request.UID != before.request.UID {
+			x := *there
+			before = &x
+		}
+		back.x.before = before
 		trips[places[i]].back = back
 	}
 	return trips

@@ -1,9 +1,12 @@
 package webhook
 
 import (
+	"encoding/json"
 	"maps"
 	"reflect"
 	"testing"
+
+	"github.com/crdconform/crdconform/contract"
 )
 
 // TestShared has what came of an object take as little memory as possible, and be what it was.
@@ -27,5 +30,23 @@ func TestShared(t *testing.T) {
 	}
 	if none := shared(nil, maps.Clone(sent)); none != nil {
 		t.Errorf("nothing became %v", none)
+	}
+}
+
+// TestSentAgain has the request of an exchange that is kept be what was sent, without being kept.
+func TestSentAgain(t *testing.T) {
+	t.Parallel()
+	request := contract.Request{ReviewVersion: "v1", UID: "u", DesiredAPIVersion: "example.com/v2", Objects: []json.RawMessage{[]byte(`{"kind":"A"}`), []byte(`{ "kind" : "B" }`)}}
+	body, err := request.Body()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := exchange{request: request, body: body}
+	x.body = nil
+	if got := x.sent(); string(got) != string(body) {
+		t.Errorf("got %s, want %s", got, body)
+	}
+	if got := (&exchange{raw: &malformed{}}).sent(); got != nil {
+		t.Errorf("got %s for an empty body", got)
 	}
 }
