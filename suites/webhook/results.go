@@ -28,6 +28,10 @@ func (rt *results) comesBack(ctx SpecContext) {
 	rt.effort.tried = 0
 	what := rt.keeping.kept(rt.stock.each)
 	all, _ := rt.trials.against(ctx, what)
+	known := map[string]bool{}
+	for _, f := range all {
+		known[f.place()] = true
+	}
 	made := map[string]*unstructured.Unstructured{} // by version; large ones take long to make
 	for _, pair := range rt.crossings.pairs(ctx) {
 		if rt.budget.spent() {
@@ -35,7 +39,8 @@ func (rt *results) comesBack(ctx SpecContext) {
 		}
 		objects := slices.Concat(rt.stock.singles(ctx, pair.From, corpus.Large), rt.laden(ctx, pair, made))
 		for _, f := range what.piecemeal().check(ctx, pair, objects) {
-			if !slices.ContainsFunc(all, func(known found) bool { return known.place() == f.place() }) {
+			if place := f.place(); !known[place] {
+				known[place] = true
 				all = append(all, rt.findings.newFound(f, pair, objects[f.object]))
 			}
 		}
