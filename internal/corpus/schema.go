@@ -125,6 +125,7 @@ func (s *Schema) prune(object map[string]any) []string {
 	if _, unknown := objectmeta.CoerceWithOptions(nil, object, s.structural, false, objectmeta.CoerceOptions{ReturnUnknownFieldPaths: true}); len(unknown) > 0 {
 		dropped = append(dropped, unknown...)
 	}
+	slices.Sort(dropped) // objects are gone through in any order, and a run with the same seed says the same
 	return dropped
 }
 

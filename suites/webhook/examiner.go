@@ -38,20 +38,25 @@ func (x *examiner) example(ctx context.Context, what property, f found) (found, 
 // follows from something else. The first is an example that was confirmed before.
 func (x *examiner) confirmed(ctx context.Context, what property, places, all []found) (named, beside []found) {
 	confirming := x.talk.atMost(mostConfirming)
+	witnesses := map[string][]found{}
+	for _, f := range all {
+		if place := f.place(); len(witnesses[place]) < mostWitnesses {
+			witnesses[place] = append(witnesses[place], f)
+		}
+	}
 	named = places[:1:1]
 	for _, f := range places[1:] {
 		shows := f.again == nil && (f.effect.at == "" || what.reversed) // then it was confirmed when it was found, or is about another object
-		for n, witness := 0, 0; !shows && n < len(all) && witness < mostWitnesses; n++ {
-			if all[n].place() != f.place() {
-				continue
+		for _, witness := range witnesses[f.place()] {
+			if shows {
+				break
 			}
-			witness++
 			if confirming.isReached() || x.budget.spent() || ctx.Err() != nil {
 				shows = true // as far as is known
 				break
 			}
 			late := x.talk.late
-			if other, is := x.byOneself(ctx, what, all[n], all); is {
+			if other, is := x.byOneself(ctx, what, witness, all); is {
 				f, shows = other, true
 			}
 			shows = shows || x.talk.late != late
