@@ -131,7 +131,7 @@ func remedies() []remedy {
 		{"webhook.request.", "Read the request as JSON, ignore fields that you do not know, and answer at the version of ConversionReview that was sent."},
 		{"webhook.response.", "Build the response from the request: the same apiVersion, kind and UID, all objects in their order, status Success."},
 		{"webhook.metadata.", "Copy metadata as it came; change labels and annotations only."},
-		{"webhook.conversion.", "Convert the field both ways, or keep it in an annotation. Declare a loss that is meant under lossy in crdconform.yaml."},
+		{"webhook.conversion.", "Convert the field both ways, or keep it in an annotation. Declare a loss that is meant under lossy in crdconform.yaml. Where a union is to have one member, have the schema allow no more (maxProperties: 1)."},
 		{"webhook.batch.", "Keep no state between objects, and return those at the desired version unchanged."},
 		{"webhook.failure.", "Catch errors and panics, and answer with status Failed and a message that names the object."},
 		{"control.webhook.", "Keep serving for some seconds after the signal to stop, until API servers know that the pod is gone."},
