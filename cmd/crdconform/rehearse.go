@@ -43,7 +43,7 @@ every object after each step:
   write        writes that change nothing: to the object, to its status, and by two managers; none is kept
   back         the old release again, before anything was written
   create       new objects at each version
-  migrate      all objects to the new storage version, with a proof
+  migrate      all objects to the new storage version, with a proof; then the new program is started again
   use          read, apply, delete
   back again   the old release again, after the objects were written
 
