@@ -14,15 +14,16 @@ import (
 // members looks for places that take two members, which are objects, of what may be a union: many webhooks take over the first of those that are there.
 func (q *inquiry) members(ctx context.Context, places []found) {
 	type union struct{ version, at string }
-	asked := map[union]bool{}
+	asked := map[union]int{} // of how many places, since one may be lost for another reason
 	for first, f := range places {
 		schema := q.c.definition.schemaOf(f.pair.From)
 		for _, around := range slices.Backward(structsAround(schema, f.effect.at)) {
 			at := schema.Pattern(fieldpath.Join(around))
-			if is := (union{f.pair.From, at}); !q.isOpen(places[first]) || asked[is] || q.loneMember(f, at) == nil {
+			is := union{f.pair.From, at}
+			if !q.isOpen(places[first]) || asked[is] == fewSharing || q.loneMember(f, at) == nil {
 				continue
 			}
-			asked[union{f.pair.From, at}] = true
+			asked[is]++
 			q.share(ctx, places, first, &turn{
 				example: f.subject,
 				without: func(of found) *unstructured.Unstructured { return q.loneMember(of, at) },
