@@ -15,9 +15,11 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/fixtures"
@@ -34,7 +36,7 @@ const (
 
 	// ahead is how many definitions are installed before their specs, at most. Fewer would make specs wait for the hold; more make
 	// API servers slow and large, which publish all of them together each time that one is added.
-	ahead = 60
+	ahead = 30
 
 	poll = 5 * time.Millisecond
 )
@@ -70,6 +72,7 @@ type pending struct {
 	resource  *Resource
 	err       error
 	users     atomic.Int32 // specs that have not given it back
+	uncleared bool         // see Setup.takeTurn
 }
 
 // shared is the definition that the specs of a set-up share; pending is nil until one of them is announced.
@@ -211,6 +214,9 @@ func (p *pending) take(ctx ginkgo.SpecContext) *Resource {
 // take waits for the definition of a spec, see pending.take; or for the spec's part of it, see Apart.
 func (s Setup) take(ctx ginkgo.SpecContext, id requirement.ID, p *pending) *Resource {
 	ginkgo.GinkgoHelper()
+	if s.inTurn {
+		return s.takeTurn(ctx, id, p)
+	}
 	if s.apart == nil || !apierrors.IsInvalid(p.outcome(ctx)) {
 		return p.take(ctx)
 	}
@@ -389,9 +395,14 @@ func (i *installer) free(ctx context.Context, definition *apiextensionsv1.Custom
 		return
 	}
 	for _, object := range list.Items {
-		if len(object.GetFinalizers()) > 0 {
-			_, _ = objects.Namespace(object.GetNamespace()).Patch(ctx, object.GetName(), types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
-		}
+		release(ctx, objects, object)
+	}
+}
+
+// release takes the finalizers off an object.
+func release(ctx context.Context, objects dynamic.NamespaceableResourceInterface, object unstructured.Unstructured) {
+	if len(object.GetFinalizers()) > 0 {
+		_, _ = objects.Namespace(object.GetNamespace()).Patch(ctx, object.GetName(), types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
 	}
 }
 

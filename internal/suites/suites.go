@@ -115,6 +115,7 @@ type Setup struct {
 	options    []fixtures.Option
 	shared     *shared         // nil when every spec gets a definition of its own
 	apart      fixtures.Option // what makes the shared definition that of one spec; nil when it is of all
+	inTurn     bool            // see InTurn
 	needs      Need            // nil when the rights that every run has are enough
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/onsi/gomega/types"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites"
 )
 
@@ -14,12 +15,13 @@ import (
 var Area = suites.Area{Name: "conversion", Register: register}
 
 func register(env *suites.Env) {
+	converted := env.With(fixtures.Webhook).InTurn()
 	none(env)
 	client(env)
-	request(env)
-	response(env)
-	metadata(env)
-	failure(env)
+	request(env, converted)
+	response(env, converted)
+	metadata(env, converted)
+	failure(env, converted)
 }
 
 type definition = apiextensionsv1.CustomResourceDefinition

@@ -17,10 +17,10 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-func failure(env *suites.Env) {
+func failure(env *suites.Env, converted suites.Setup) {
 	Describe("failure", func() {
-		blocked(env)
-		spares(env)
+		blocked(env, converted)
+		spares(converted)
 		retries(env)
 	})
 }
@@ -37,22 +37,20 @@ func broken(ctx SpecContext, crd *suites.Resource) *unstructured.Unstructured {
 	return atV1
 }
 
-func blocked(env *suites.Env) {
-	failing := env.With(fixtures.Webhook)
-
-	failing.It(requirement.ConversionFailureMessage, "has the webhook fail with a message", func(ctx SpecContext, crd *suites.Resource) {
+func blocked(env *suites.Env, converted suites.Setup) {
+	converted.It(requirement.ConversionFailureMessage, "has the webhook fail with a message", func(ctx SpecContext, crd *suites.Resource) {
 		broken(ctx, crd)
 		Expect(crd.At("v1").Get(ctx, "local-crontab")).Error().To(MatchError(ContainSubstring("remote hosts are not supported")))
 	})
 
-	failing.It(requirement.ConversionFailureBlocksReads, "gets and lists while the webhook fails", func(ctx SpecContext, crd *suites.Resource) {
+	converted.It(requirement.ConversionFailureBlocksReads, "gets and lists while the webhook fails", func(ctx SpecContext, crd *suites.Resource) {
 		env.SkipWithWatchCache()
 		broken(ctx, crd)
 		Expect(crd.At("v1").Get(ctx, "local-crontab")).Error().To(failConversion())
 		Expect(crd.At("v1").List(ctx)).Error().To(failConversion())
 	})
 
-	failing.It(requirement.ConversionFailureBlocksWrites, "creates, updates, patches and applies while the webhook fails", func(ctx SpecContext, crd *suites.Resource) {
+	converted.It(requirement.ConversionFailureBlocksWrites, "creates, updates, patches and applies while the webhook fails", func(ctx SpecContext, crd *suites.Resource) {
 		object := broken(ctx, crd)
 		before := crd.Get(ctx, "v1beta1", "local-crontab")
 		Expect(crd.At("v1").Create(ctx, fixtures.RemoteCronTab.At("v1"))).Error().To(failConversion())
@@ -62,7 +60,7 @@ func blocked(env *suites.Env) {
 		Expect(crd.At("v1beta1").List(ctx)).To(ConsistOf(*before), "nothing may have been written")
 	})
 
-	failing.It(requirement.ConversionFailureBlocksDeletes, "deletes one object and all objects while the webhook fails", func(ctx SpecContext, crd *suites.Resource) {
+	converted.It(requirement.ConversionFailureBlocksDeletes, "deletes one object and all objects while the webhook fails", func(ctx SpecContext, crd *suites.Resource) {
 		broken(ctx, crd)
 		Expect(crd.At("v1").Delete(ctx, "local-crontab")).To(failConversion())
 		if !env.Cluster.WatchCache() {
@@ -81,7 +79,7 @@ func blocked(env *suites.Env) {
 			Expect(crd.At("v1").MergePatch(ctx, "local-crontab", `{"spec": {"replicas": 2}}`, "scale")).Error().To(failConversion())
 		})
 
-	failing.It(requirement.ConversionFailureEndsWatch, "changes a watched object while the webhook fails", func(ctx SpecContext, crd *suites.Resource) {
+	converted.It(requirement.ConversionFailureEndsWatch, "changes a watched object while the webhook fails", func(ctx SpecContext, crd *suites.Resource) {
 		env.SkipWithWatchCache()
 		watching, err := crd.At("v1").Watch(ctx)
 		env.Require(err, "watching at v1")
@@ -96,8 +94,8 @@ func blocked(env *suites.Env) {
 	})
 }
 
-func spares(env *suites.Env) {
-	env.With(fixtures.Webhook).It(requirement.ConversionFailureSparesStorageVersion,
+func spares(converted suites.Setup) {
+	converted.It(requirement.ConversionFailureSparesStorageVersion,
 		"creates, reads, updates and deletes at the storage version while the webhook fails", func(ctx SpecContext, crd *suites.Resource) {
 			broken(ctx, crd)
 			Expect(crd.At("v1").Get(ctx, "local-crontab")).Error().To(failConversion())
@@ -110,7 +108,7 @@ func spares(env *suites.Env) {
 			Expect(crd.At("v1beta1").Delete(ctx, "local-crontab")).To(Succeed())
 		})
 
-	env.With(fixtures.Webhook).It(requirement.ConversionFailureRecovers,
+	converted.It(requirement.ConversionFailureRecovers,
 		"reads and writes at the other version after the webhook was repaired", func(ctx SpecContext, crd *suites.Resource) {
 			object := broken(ctx, crd)
 			Expect(crd.At("v1").Get(ctx, "local-crontab")).Error().To(failConversion())

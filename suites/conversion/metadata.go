@@ -14,22 +14,22 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-func metadata(env *suites.Env) {
+func metadata(env *suites.Env, converted suites.Setup) {
 	Describe("permissible mutations", func() {
-		renaming := func(id requirement.ID, text string, faults ...string) { renamingWith(env, id, text, faults...) }
+		renaming := func(id requirement.ID, text string, faults ...string) { renamingWith(env, converted, id, text, faults...) }
 		renaming(requirement.ConversionMetadataName, "has the webhook rename objects that are read, listed and written", "renames")
 		renaming(requirement.ConversionMetadataNamespace, "has the webhook move objects that are read, listed and written to another namespace", "moves-namespace")
 		renaming(requirement.ConversionMetadataUID, "has the webhook change and remove the UID of objects that are read, listed and written", "changes-uid", "removes-uid")
 
-		failing := func(id requirement.ID, text string, faults ...string) { failingWith(env, id, text, faults...) }
+		failing := func(id requirement.ID, text string, faults ...string) { failingWith(converted, id, text, faults...) }
 		failing(requirement.ConversionMetadataRequired, "has the webhook return an object without metadata", "no-metadata")
 		failing(requirement.ConversionMetadataLabelsValidated, "has the webhook return invalid labels", "invalid-label", "label-not-string", "labels-list")
 		failing(requirement.ConversionMetadataAnnotationsValidated, "has the webhook return 300 KiB of annotations", "annotations-too-big")
 
-		otherChanges(env)
+		otherChanges(env, converted)
 
 		changing := func(id requirement.ID, text string, change func(meta map[string]any), seen types.GomegaMatcher) {
-			changingWith(env, id, text, change, seen)
+			changingWith(env, converted, id, text, change, seen)
 		}
 		changing(requirement.ConversionMetadataLabelsMayChange, "has the webhook change one label and add another",
 			func(meta map[string]any) { meta["labels"] = map[string]any{"app": "changed", "added": "true"} },
@@ -49,8 +49,8 @@ func metadata(env *suites.Env) {
 }
 
 // renamingWith declares a spec in which a webhook with each of the faults in turn is to fail whatever converts an object.
-func renamingWith(env *suites.Env, id requirement.ID, text string, faults ...string) {
-	env.With(fixtures.Webhook).It(id, text, func(ctx SpecContext, crd *suites.Resource) {
+func renamingWith(env *suites.Env, converted suites.Setup, id requirement.ID, text string, faults ...string) {
+	converted.It(id, text, func(ctx SpecContext, crd *suites.Resource) {
 		convert(ctx, crd)
 		stored := crd.Get(ctx, "v1beta1", "local-crontab")
 		object := crd.Get(ctx, "v1", "local-crontab")
@@ -72,8 +72,8 @@ func renamingWith(env *suites.Env, id requirement.ID, text string, faults ...str
 
 // changingWith declares a spec in which a webhook changes labels or annotations in a way that is to be seen in what is read and
 // listed, and in what was written.
-func changingWith(env *suites.Env, id requirement.ID, text string, change func(meta map[string]any), seen types.GomegaMatcher) {
-	env.With(fixtures.Webhook).It(id, text, func(ctx SpecContext, crd *suites.Resource) {
+func changingWith(env *suites.Env, converted suites.Setup, id requirement.ID, text string, change func(meta map[string]any), seen types.GomegaMatcher) {
+	converted.It(id, text, func(ctx SpecContext, crd *suites.Resource) {
 		create(ctx, crd)
 		object := crd.Get(ctx, "v1", "local-crontab")
 		object.Object["port"] = "4321"
@@ -88,8 +88,8 @@ func changingWith(env *suites.Env, id requirement.ID, text string, change func(m
 }
 
 // otherChanges is about everything in metadata but labels and annotations.
-func otherChanges(env *suites.Env) {
-	env.With(fixtures.Webhook).It(requirement.ConversionMetadataOtherChangesIgnored,
+func otherChanges(env *suites.Env, converted suites.Setup) {
+	converted.It(requirement.ConversionMetadataOtherChangesIgnored,
 		"has the webhook change everything else in metadata", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
 			before := crd.Get(ctx, "v1", "local-crontab")

@@ -17,13 +17,13 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-func request(env *suites.Env) {
+func request(env *suites.Env, converted suites.Setup) {
 	Describe("request", func() {
-		form(env)
+		form(env, converted)
 		reviewVersions(env)
-		content(env)
-		occasions(env)
-		spared(env)
+		content(env, converted)
+		occasions(env, converted)
+		spared(env, converted)
 	})
 }
 
@@ -76,18 +76,16 @@ func objectsOf(env *suites.Env, r suites.Received) []*unstructured.Unstructured 
 	return objects
 }
 
-func form(env *suites.Env) {
-	sent := env.With(fixtures.Webhook)
-
-	sent.It(requirement.ConversionRequestPost, "looks at the method of every call", func(ctx SpecContext, crd *suites.Resource) {
+func form(env *suites.Env, converted suites.Setup) {
+	converted.It(requirement.ConversionRequestPost, "looks at the method of every call", func(ctx SpecContext, crd *suites.Resource) {
 		Expect(received(ctx, env, crd)).To(HaveEach(HaveField("Method", http.MethodPost)))
 	})
 
-	sent.It(requirement.ConversionRequestContentType, "looks at the content type of every call", func(ctx SpecContext, crd *suites.Resource) {
+	converted.It(requirement.ConversionRequestContentType, "looks at the content type of every call", func(ctx SpecContext, crd *suites.Resource) {
 		Expect(received(ctx, env, crd)).To(HaveEach(HaveField("Header", HaveKeyWithValue("Content-Type", []string{"application/json"}))))
 	})
 
-	sent.It(requirement.ConversionRequestReview, "decodes the body of every call", func(ctx SpecContext, crd *suites.Resource) {
+	converted.It(requirement.ConversionRequestReview, "decodes the body of every call", func(ctx SpecContext, crd *suites.Resource) {
 		for _, r := range received(ctx, env, crd) {
 			var review apiextensionsv1.ConversionReview
 			Expect(json.Unmarshal(r.Body, &review)).To(Succeed())
@@ -97,7 +95,7 @@ func form(env *suites.Env) {
 		}
 	})
 
-	sent.It(requirement.ConversionRequestTimeout, "looks at the query of every call", func(ctx SpecContext, crd *suites.Resource) {
+	converted.It(requirement.ConversionRequestTimeout, "looks at the query of every call", func(ctx SpecContext, crd *suites.Resource) {
 		Expect(received(ctx, env, crd)).To(HaveEach(HaveField("Query", "timeout=30s")))
 	})
 }
@@ -141,10 +139,8 @@ func reviewVersions(env *suites.Env) {
 		})
 }
 
-func content(env *suites.Env) {
-	sent := env.With(fixtures.Webhook)
-
-	sent.It(requirement.ConversionRequestUIDUnique, "compares the uids of all calls", func(ctx SpecContext, crd *suites.Resource) {
+func content(env *suites.Env, converted suites.Setup) {
+	converted.It(requirement.ConversionRequestUIDUnique, "compares the uids of all calls", func(ctx SpecContext, crd *suites.Resource) {
 		seen := map[string]bool{}
 		for _, r := range received(ctx, env, crd) {
 			Expect(r.Request.UID).NotTo(BeEmpty())
@@ -154,7 +150,7 @@ func content(env *suites.Env) {
 		Expect(len(seen)).To(BeNumerically(">", 1), "one call alone proves nothing")
 	})
 
-	sent.It(requirement.ConversionRequestDesiredAPIVersion, "reads at v1 and puts at v1", func(ctx SpecContext, crd *suites.Resource) {
+	converted.It(requirement.ConversionRequestDesiredAPIVersion, "reads at v1 and puts at v1", func(ctx SpecContext, crd *suites.Resource) {
 		convert(ctx, crd)
 		Expect(crd.Webhook.Received()).To(HaveEach(HaveField("Request.DesiredAPIVersion", crd.APIVersion("v1"))))
 		crd.Webhook.Forget()
@@ -162,11 +158,11 @@ func content(env *suites.Env) {
 		Expect(crd.Webhook.Received()).To(ContainElement(HaveField("Request.DesiredAPIVersion", crd.APIVersion("v1beta1"))))
 	})
 
-	sent.It(requirement.ConversionRequestObjectsPresent, "counts the objects of every call", func(ctx SpecContext, crd *suites.Resource) {
+	converted.It(requirement.ConversionRequestObjectsPresent, "counts the objects of every call", func(ctx SpecContext, crd *suites.Resource) {
 		Expect(received(ctx, env, crd)).To(HaveEach(HaveField("Request.Objects", Not(BeEmpty()))))
 	})
 
-	sent.It(requirement.ConversionRequestNoResourceVersion, "looks at the metadata that a read sends", func(ctx SpecContext, crd *suites.Resource) {
+	converted.It(requirement.ConversionRequestNoResourceVersion, "looks at the metadata that a read sends", func(ctx SpecContext, crd *suites.Resource) {
 		convert(ctx, crd)
 		for _, r := range crd.Webhook.Received() {
 			for _, object := range objectsOf(env, r) {
@@ -175,7 +171,7 @@ func content(env *suites.Env) {
 		}
 	})
 
-	sent.It(requirement.ConversionRequestNamespace, "looks for the namespace of the objects that a read and a write send", func(ctx SpecContext, crd *suites.Resource) {
+	converted.It(requirement.ConversionRequestNamespace, "looks for the namespace of the objects that a read and a write send", func(ctx SpecContext, crd *suites.Resource) {
 		for _, r := range received(ctx, env, crd) {
 			for _, object := range objectsOf(env, r) {
 				Expect(object.GetNamespace()).To(Equal(suites.Namespace))
@@ -183,7 +179,7 @@ func content(env *suites.Env) {
 		}
 	})
 
-	sent.It(requirement.ConversionRequestManagedFields, "looks at the metadata that a read sends", func(ctx SpecContext, crd *suites.Resource) {
+	converted.It(requirement.ConversionRequestManagedFields, "looks at the metadata that a read sends", func(ctx SpecContext, crd *suites.Resource) {
 		convert(ctx, crd)
 		for _, r := range crd.Webhook.Received() {
 			for _, object := range objectsOf(env, r) {
@@ -192,7 +188,7 @@ func content(env *suites.Env) {
 		}
 	})
 
-	sent.It(requirement.ConversionRequestPartialObjects, "has a field manager give up its fields at another version", func(ctx SpecContext, crd *suites.Resource) {
+	converted.It(requirement.ConversionRequestPartialObjects, "has a field manager give up its fields at another version", func(ctx SpecContext, crd *suites.Resource) {
 		env.Require(suites.ErrorOf(crd.At("v1beta1").Apply(ctx, fixtures.LocalCronTab.At("v1beta1"), "crdconform")), "applying hostPort at v1beta1")
 		labelled := fixtures.LocalCronTab.At("v1")
 		labelled.SetLabels(map[string]string{"app": "crontab"})
@@ -219,7 +215,7 @@ func counted(env *suites.Env) suites.Setup {
 	return env.With(fixtures.Webhook, fixtures.StoredAt("v1"))
 }
 
-func occasions(env *suites.Env) {
+func occasions(env *suites.Env, converted suites.Setup) {
 	counted(env).It(requirement.ConversionRequestOnRead, "reads an object at the version it is stored at, and at the other", func(ctx SpecContext, crd *suites.Resource) {
 		env.SkipWithWatchCache()
 		crd.Create(ctx, "v1", fixtures.LocalCronTab.At("v1"))
@@ -230,7 +226,7 @@ func occasions(env *suites.Env) {
 		Expect(crd.Webhook.Received()).To(HaveLen(1))
 	})
 
-	env.With(fixtures.Webhook).It(requirement.ConversionRequestOnWatch, "changes an object that is watched at the other version", func(ctx SpecContext, crd *suites.Resource) {
+	converted.It(requirement.ConversionRequestOnWatch, "changes an object that is watched at the other version", func(ctx SpecContext, crd *suites.Resource) {
 		watching, err := crd.At("v1").Watch(ctx)
 		env.Require(err, "watching at v1")
 		defer watching.Stop()
@@ -258,10 +254,8 @@ func occasions(env *suites.Env) {
 	})
 }
 
-func spared(env *suites.Env) {
-	sent := env.With(fixtures.Webhook)
-
-	sent.It(requirement.ConversionRequestOnlyOtherVersions, "lists objects that are stored at two versions", func(ctx SpecContext, crd *suites.Resource) {
+func spared(env *suites.Env, converted suites.Setup) {
+	env.With(fixtures.Webhook).It(requirement.ConversionRequestOnlyOtherVersions, "lists objects that are stored at two versions", func(ctx SpecContext, crd *suites.Resource) {
 		env.SkipWithWatchCache()
 		crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
 		crd.Change(ctx, fixtures.StoredAt("v1"))
@@ -284,7 +278,7 @@ func spared(env *suites.Env) {
 		}
 	})
 
-	sent.It(requirement.ConversionRequestNoEmptyObjects, "looks for empty objects in every call", func(ctx SpecContext, crd *suites.Resource) {
+	converted.It(requirement.ConversionRequestNoEmptyObjects, "looks for empty objects in every call", func(ctx SpecContext, crd *suites.Resource) {
 		for _, r := range received(ctx, env, crd) {
 			for _, object := range objectsOf(env, r) {
 				Expect(len(object.Object)).To(BeNumerically(">", 2), "the API server sent %v", object.Object)

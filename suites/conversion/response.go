@@ -17,9 +17,9 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-func response(env *suites.Env) {
+func response(env *suites.Env, converted suites.Setup) {
 	Describe("response", func() {
-		env.With(fixtures.Webhook).It(requirement.ConversionResponseControlsRead,
+		converted.It(requirement.ConversionResponseControlsRead,
 			"reads fields that a webhook invents", func(ctx SpecContext, crd *suites.Resource) {
 				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
 				crd.Webhook.Serve(webhook.Changing(func(object map[string]any) { object["host"] = "made.up.example.com" }))
@@ -27,8 +27,8 @@ func response(env *suites.Env) {
 				Expect(crd.At("v1beta1").Get(ctx, "local-crontab")).To(HaveField("Object", HaveKeyWithValue("hostPort", "localhost:1234")))
 			})
 
-		failing := func(id requirement.ID, text string, faults ...string) { failingWith(env, id, text, faults...) }
-		statuses(env)
+		failing := func(id requirement.ID, text string, faults ...string) { failingWith(converted, id, text, faults...) }
+		statuses(converted)
 		env.With(fixtures.Webhook).It(requirement.ConversionResponseReviewVersion,
 			"has the webhook answer v1 in the other version, and in none, and v1beta1 in v1", func(ctx SpecContext, crd *suites.Resource) {
 				convert(ctx, crd)
@@ -52,7 +52,7 @@ func response(env *suites.Env) {
 		failing(requirement.ConversionResponseBody,
 			"has the webhook answer with 204, with nothing, with HTML and with half a body", "status-204", "empty-body", "not-json", "half-body")
 
-		env.With(fixtures.Webhook).It(requirement.ConversionResponseContentTypeLenient,
+		converted.It(requirement.ConversionResponseContentTypeLenient,
 			"has the webhook answer as text/plain, and without a content type", func(ctx SpecContext, crd *suites.Resource) {
 				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
 				for _, fault := range []string{"content-type-text", "content-type-none"} {
@@ -61,7 +61,7 @@ func response(env *suites.Env) {
 				}
 			})
 
-		env.With(fixtures.Webhook).It(requirement.ConversionResponseExtraFieldsAccepted,
+		converted.It(requirement.ConversionResponseExtraFieldsAccepted,
 			"has the webhook repeat the request and add a field of its own", func(ctx SpecContext, crd *suites.Resource) {
 				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
 				crd.Webhook.Break("echoes-request")
@@ -70,7 +70,7 @@ func response(env *suites.Env) {
 				Expect(crd.At("v1").Get(ctx, "local-crontab")).To(HaveField("Object", HaveKeyWithValue("host", "localhost")))
 			})
 
-		env.With(fixtures.Webhook).It(requirement.ConversionResponseNotValidated,
+		converted.It(requirement.ConversionResponseNotValidated,
 			"reads an object whose port the webhook returns as a number", func(ctx SpecContext, crd *suites.Resource) {
 				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
 				crd.Webhook.Break("port-as-number")
@@ -80,8 +80,8 @@ func response(env *suites.Env) {
 }
 
 // statuses is about the HTTP status of responses that are right apart from it.
-func statuses(env *suites.Env) {
-	env.With(fixtures.Webhook).It(requirement.ConversionResponseHTTPStatus,
+func statuses(converted suites.Setup) {
+	converted.It(requirement.ConversionResponseHTTPStatus,
 		"has the webhook answer with status after status, and redirect", func(ctx SpecContext, crd *suites.Resource) {
 			convert(ctx, crd)
 			elsewhere := "/" + crd.Group() + "/elsewhere"
@@ -117,8 +117,8 @@ func statuses(env *suites.Env) {
 
 // failingWith declares a spec in which a webhook with each of the faults in turn is to fail the client's request, which
 // succeeds before and after.
-func failingWith(env *suites.Env, id requirement.ID, text string, faults ...string) {
-	env.With(fixtures.Webhook).It(id, text, func(ctx SpecContext, crd *suites.Resource) {
+func failingWith(converted suites.Setup, id requirement.ID, text string, faults ...string) {
+	converted.It(id, text, func(ctx SpecContext, crd *suites.Resource) {
 		convert(ctx, crd)
 		failsOver(ctx, crd, faults...)
 	})

@@ -40,7 +40,7 @@ func takeOff(crd *suites.Resource, name string) {
 
 func finalizers(env *suites.Env) {
 	Describe("finalizers", func() {
-		stable := env.With(fixtures.Stable)
+		stable := env.With(fixtures.Stable).InTurn()
 		marked := func(ctx context.Context, crd *suites.Resource) *unstructured.Unstructured {
 			Expect(crd.At("v1").Delete(ctx, object)).To(Succeed())
 			kept, err := crd.At("v1").Get(ctx, object)

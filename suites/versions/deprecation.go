@@ -41,7 +41,7 @@ func failing(request func(ctx context.Context) error) func(ctx context.Context) 
 }
 
 func warnedVerbs(env *suites.Env) {
-	deprecated := env.With(fixtures.Deprecation, fixtures.WithSubresources())
+	deprecated := env.With(fixtures.Deprecation, fixtures.WithSubresources()).InTurn()
 	warned := ConsistOf(customText)
 
 	deprecated.It(requirement.VersionsDeprecationReadsWarned,
@@ -188,13 +188,14 @@ func texts(env *suites.Env) {
 		return warnings(ctx, func(ctx context.Context) error { return suites.ErrorOf(crd.At(version).List(ctx)) })
 	}
 	only := func(text ...string) types.GomegaMatcher { return ConsistOf(strings.Join(text, "")) }
+	documented := env.With(fixtures.Deprecation).InTurn()
 
-	env.With(fixtures.Deprecation).It(requirement.VersionsDeprecationCustomText,
+	documented.It(requirement.VersionsDeprecationCustomText,
 		"lists at a version that has a text of its own", func(ctx SpecContext, crd *suites.Resource) {
 			Expect(listed(ctx, crd, "v1alpha1")).To(only(customText))
 		})
 
-	env.With(fixtures.Deprecation).It(requirement.VersionsDeprecationDefaultText,
+	documented.It(requirement.VersionsDeprecationDefaultText,
 		"lists at a version that has no text of its own", func(ctx SpecContext, crd *suites.Resource) {
 			Expect(listed(ctx, crd, "v1beta1")).To(only(crd.APIVersion("v1beta1"), " CronTab is deprecated; use ", crd.APIVersion("v1"), " CronTab"))
 		})

@@ -11,9 +11,9 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-func names(env *suites.Env) {
+func names(env *suites.Env, none suites.Setup) {
 	Describe("names", func() {
-		env.With(fixtures.None).It(requirement.VersionsNamesPublished,
+		none.It(requirement.VersionsNamesPublished,
 			"looks the names up in discovery", func(ctx SpecContext, crd *suites.Resource) {
 				for _, version := range []string{"v1beta1", "v1"} {
 					shown := crd.Discovered(ctx, version)
@@ -28,7 +28,7 @@ func names(env *suites.Env) {
 				Expect(crd.Discovered(ctx, "v1").SingularName).To(Equal("crontab"))
 			})
 
-		env.With(fixtures.None).It(requirement.VersionsNamesListKindDefault,
+		none.It(requirement.VersionsNamesListKindDefault,
 			"lists objects of a definition without a list kind", func(ctx SpecContext, crd *suites.Resource) {
 				Expect(crd.Definition(ctx).Spec.Names.ListKind).To(Equal("CronTabList"))
 				var list struct {

@@ -18,7 +18,7 @@ import (
 // documented is the documents' example, in the order that they print.
 var documented = []string{"v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10"}
 
-func priority(env *suites.Env) {
+func priority(env *suites.Env, none suites.Setup) {
 	Describe("priority", func() {
 		env.It(requirement.VersionsPriorityOrderIrrelevant,
 			"installs the documents' ten versions in shuffled orders", func(ctx SpecContext) {
@@ -31,7 +31,7 @@ func priority(env *suites.Env) {
 				}
 			})
 
-		env.With(fixtures.None).It(requirement.VersionsPriorityPreferredVersion,
+		none.It(requirement.VersionsPriorityPreferredVersion,
 			"asks for the preferred one of v1beta1 and v1", func(ctx SpecContext, crd *suites.Resource) {
 				Expect(discovered(ctx, env, crd)).To(ConsistOf("v1beta1", "v1"))
 				Expect(groupOf(ctx, env, crd).PreferredVersion.Version).To(Equal("v1"))

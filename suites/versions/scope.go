@@ -15,9 +15,9 @@ import (
 // other is a namespace that every cluster has, besides the one of the run.
 const other = "kube-system"
 
-func scope(env *suites.Env) {
+func scope(env *suites.Env, none suites.Setup) {
 	Describe("scope", func() {
-		env.With(fixtures.None).It(requirement.VersionsScopeNamespaced,
+		none.It(requirement.VersionsScopeNamespaced,
 			"creates objects of one name in two namespaces, and asks for one outside of any", func(ctx SpecContext, crd *suites.Resource) {
 				Expect(crd.At("v1").Create(ctx, fixtures.LocalCronTab.At("v1"))).To(HaveField("GetNamespace()", suites.Namespace))
 				second := fixtures.LocalCronTab.At("v1")
@@ -35,7 +35,7 @@ func scope(env *suites.Env) {
 				Expect(env.Get(ctx, "/apis/"+crd.APIVersion("v1")+"/namespaces/default/crontabs/local-crontab").Status).To(Equal(http.StatusNotFound))
 			})
 
-		env.With(fixtures.None).It(requirement.VersionsScopeDefinitionsClusterWide,
+		none.It(requirement.VersionsScopeDefinitionsClusterWide,
 			"creates objects in two namespaces, lists them all, and asks for the definition in a namespace", func(ctx SpecContext, crd *suites.Resource) {
 				Expect(crd.At("v1").Create(ctx, fixtures.LocalCronTab.At("v1"))).Error().NotTo(HaveOccurred())
 				Expect(crd.At("v1").In(other).Create(ctx, fixtures.RemoteCronTab.At("v1"))).Error().NotTo(HaveOccurred())

@@ -14,9 +14,9 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-func serving(env *suites.Env) {
+func serving(env *suites.Env, none suites.Setup) {
 	Describe("serving", func() {
-		env.With(fixtures.None).It(requirement.VersionsServingPathPerVersion,
+		none.It(requirement.VersionsServingPathPerVersion,
 			"creates, reads, updates, lists and deletes an object at each version", func(ctx SpecContext, crd *suites.Resource) {
 				for _, version := range []string{"v1beta1", "v1"} {
 					objects := crd.At(version)
@@ -31,7 +31,7 @@ func serving(env *suites.Env) {
 				}
 			})
 
-		env.With(fixtures.None).It(requirement.VersionsServingDiscovery,
+		none.It(requirement.VersionsServingDiscovery,
 			"looks for the resource in the discovery document of each version", func(ctx SpecContext, crd *suites.Resource) {
 				for _, version := range []string{"v1beta1", "v1"} {
 					shown := crd.Discovered(ctx, version)
