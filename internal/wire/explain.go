@@ -61,11 +61,25 @@ func (e refusedError) Error() string {
 
 func (refusedError) Unwrap() error { return syscall.ECONNREFUSED }
 
+// unsourced is an error that does not name the port of this end of the connection, which is another one each time.
+type unsourced struct {
+	error
+
+	source string
+}
+
+func (e unsourced) Error() string { return strings.ReplaceAll(e.error.Error(), e.source, "") }
+
+func (e unsourced) Unwrap() error { return e.error }
+
 // explain turns the error of an exchange, which had so much time, into a sentence that says what to do.
 func (c *Client) explain(err error, redirectedTo string, limit time.Duration) error {
 	// The method and the URL that net/http puts in front say nothing new.
 	if inner := (*url.Error)(nil); errors.As(err, &inner) {
 		err = inner.Err
+	}
+	if operation := (*net.OpError)(nil); errors.As(err, &operation) && operation.Source != nil {
+		err = unsourced{err, operation.Source.String() + "->"}
 	}
 	at := c.endpoint.URL
 	if redirectedTo != "" {

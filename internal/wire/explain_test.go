@@ -3,7 +3,10 @@ package wire
 import (
 	"crypto/x509"
 	"errors"
+	"fmt"
+	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -25,5 +28,19 @@ func TestCertificatesThatNobodyAccepts(t *testing.T) {
 		if !strings.Contains(said, want) || strings.Contains(said, "--server-name") {
 			t.Errorf("got %s, want something with %q", said, want)
 		}
+	}
+}
+
+// TestPortsOfClients has a connection broken, of which each run is to say the same.
+func TestPortsOfClients(t *testing.T) {
+	t.Parallel()
+	client, err := Connect(Endpoint{URL: "https://localhost:9443/convert"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := &net.OpError{Op: "read", Net: "tcp", Source: &net.TCPAddr{IP: net.IPv6loopback, Port: 54321}, Addr: &net.TCPAddr{IP: net.IPv6loopback, Port: 9443}, Err: syscall.ECONNRESET}
+	said := client.explain(fmt.Errorf("transport connection broken: %w", broken), "", time.Second)
+	if want := "webhook https://localhost:9443/convert: transport connection broken: read tcp [::1]:9443: connection reset by peer"; said.Error() != want || !errors.Is(said, syscall.ECONNRESET) {
+		t.Errorf("got %v, want %s", said, want)
 	}
 }
