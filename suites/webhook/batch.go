@@ -65,6 +65,9 @@ func (bs *batches) mixedVersions(ctx SpecContext) {
 	for _, to := range bs.env.Subject.Corpus.Mutual() {
 		if from := bs.sources(ctx, to); len(from) > 1 {
 			x, d, is := bs.dependence.severalVersions(ctx, to, from)
+			if x.judgement.Rejected() != nil {
+				bs.dependence.independently(ctx)
+			}
 			bs.standard.expect(ctx, x, "objects of several versions")
 			if is {
 				d = bs.dependence.because(ctx, d)
@@ -132,6 +135,8 @@ func (bs *batches) among(ctx context.Context) (found bool, by requirement.ID) {
 		x, d, is := bs.dependence.severalVersions(ctx, pair.To, []string{pair.From, pair.To})
 		message := ""
 		switch v := x.judgement.Rejected(); {
+		case v != nil && bs.dependence.dependent(ctx):
+			by = requirement.WebhookBatchIndependent
 		case v != nil:
 			message = fmt.Sprintf("%s: expected objects that are at %s already to be returned unchanged among others, got %s", x.what, pair.To, v)
 		case is && by == "":

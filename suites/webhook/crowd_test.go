@@ -38,6 +38,7 @@ func TestCrowds(t *testing.T) {
 		"the 501st is like the first":        "at position 500 of a request, whichever object is there",
 		"the 1,001st is like the first":      "at position 1000 of a request, whichever object is there",
 		"what the objects before have":       "beside another object",
+		"sorted by name":                     "beside another object",
 		"metadata by name, not by namespace": "beside another object with the same metadata.name",
 	}
 	for name, test := range map[string]struct {
@@ -72,6 +73,11 @@ func TestCrowds(t *testing.T) {
 			}
 			copy(objects, sorted)
 		}, []requirement.ID{requirement.WebhookBatchMixedVersions, requirement.WebhookConversionIdentity}},
+		"sorted by name": {func(_, objects []map[string]any) {
+			slices.SortStableFunc(objects, func(a, b map[string]any) int {
+				return cmp.Compare(a["metadata"].(map[string]any)["name"].(string), b["metadata"].(map[string]any)["name"].(string))
+			})
+		}, []requirement.ID{requirement.WebhookBatchIndependent, requirement.WebhookBatchMixedVersions, requirement.WebhookConversionIdentity}},
 		"the 1,001st is like the first": {func(_, objects []map[string]any) { from(objects, 1000, 0) }, []requirement.ID{requirement.WebhookBatchIndependent}},
 		"what has the desired version comes first": {func(request, objects []map[string]any) {
 			var first, last []map[string]any

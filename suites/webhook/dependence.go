@@ -74,8 +74,10 @@ func (dp *dependence) dependency(ctx context.Context, pair corpus.Pair) (depende
 	backwards := slices.Clone(objects)
 	slices.Reverse(backwards)
 	together, reversed := dp.talk.ask(ctx, dp.standard.reviewVersion(ctx), pair, objects...), dp.talk.ask(ctx, dp.standard.reviewVersion(ctx), pair, backwards...)
-	if together.judgement.Rejected() != nil || reversed.judgement.Rejected() != nil {
-		return dependency{pair: pair, x: together, refused: true}, together.judgement.Rejected() != nil && dp.refusedTogether(ctx, pair, objects)
+	for _, x := range []exchange{together, reversed} {
+		if x.judgement.Rejected() != nil {
+			return dependency{pair: pair, x: x, refused: true}, dp.refusedTogether(ctx, pair, objects)
+		}
 	}
 	last := len(objects) - 1
 	singly := make([]json.RawMessage, len(objects))
@@ -140,9 +142,11 @@ func (dp *dependence) traces(ctx context.Context, pair corpus.Pair, objects []*u
 }
 
 // refusedTogether reports whether objects that are not converted together are converted alone, and whether it is them rather than
-// their number: as many copies of one are converted.
+// their number: as many copies of one are converted, in the order of their names, since some webhooks sort by these.
 func (dp *dependence) refusedTogether(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) bool {
-	copies := dp.talk.ask(ctx, dp.standard.reviewVersion(ctx), pair, corpus.Multiply(objects[:1], len(objects))...)
+	many := corpus.Multiply(objects[:1], len(objects))
+	slices.SortFunc(many, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
+	copies := dp.talk.ask(ctx, dp.standard.reviewVersion(ctx), pair, many...)
 	return copies.judgement.Rejected() == nil && !slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool { return dp.byItself(ctx, pair, o) == nil })
 }
 
