@@ -170,6 +170,37 @@ func TestOneCauseIsOne(t *testing.T) {
 	}
 }
 
+// TestCausesOnAServer has an API server show what conversions lose under some circumstances, and an edit that an annotation undoes. Neither is
+// another cause, but what happens to another field is.
+func TestCausesOnAServer(t *testing.T) {
+	t.Parallel()
+	of := func(field, effect string) reports.FieldFinding {
+		return reports.FieldFinding{Field: field, Effect: effect, From: "v1", To: "v2", Message: "it is so"}
+	}
+	paused, other, undone := of("status.a", "lost"), of("status.list[*].b", "lost"), of("spec.a", "changed")
+	paused.When, other.When, undone.Annotation = "where spec.paused is true", "where spec.paused is true", true
+	result := func(id requirement.ID, findings ...reports.FieldFinding) reports.Result {
+		return reports.Result{Requirement: requirement.Requirement{ID: id}, Verdict: requirement.Failed, Findings: findings}
+	}
+	r := &reports.Report{Results: []reports.Result{
+		result("webhook.conversion.round-trip", paused, other),
+		result("webhook.conversion.edits", undone),
+		result("resource.status.every-version", of("status.a", "lost"), of("status.list", "lost"), of("status.c", "lost")),
+		result("resource.update.every-version", of("spec.a", "changed"), of("spec.ab", "changed")),
+	}}
+	var got []string
+	for _, c := range Causes(r) {
+		got = append(got, c.What)
+	}
+	want := []string{
+		"status.a and 1 more are lost where spec.paused is true", "edits of spec.a are undone by what the webhook keeps in an annotation",
+		"status.c is lost", "spec.ab is changed",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestLossyIsConfiguration has a configuration file take what is written: what may be meant, and nothing that looks like a bug.
 func TestLossyIsConfiguration(t *testing.T) {
 	t.Parallel()

@@ -97,13 +97,22 @@ func (c *Cause) lostWith(wholes map[string]*Cause) *Cause {
 
 // restores reports whether an annotation that undoes edits is also the cause of what else happens to a field that was edited.
 func (c *Cause) restores(other *Cause) bool {
-	return len(c.undone) > 0 && len(other.undone) == 0 && other.field != "" && slices.Equal(c.Requirements, other.Requirements) &&
-		slices.ContainsFunc(append(above(other.field), other.field), func(at string) bool { return slices.Contains(c.undone, at) })
+	return len(c.undone) > 0 && len(other.undone) == 0 && other.field != "" && (slices.Equal(c.Requirements, other.Requirements) || other.isOnServer()) &&
+		slices.ContainsFunc(c.undone, func(at string) bool { return isAround(at, other.field) })
 }
+
+// isOnServer reports whether only an API server showed what is lost or changed: the specs that ask one look for no circumstances.
+func (c *Cause) isOnServer() bool {
+	return c.field != "" && c.when == "" && !c.made && c.isAboutValues() &&
+		!slices.ContainsFunc(c.Requirements, func(id string) bool { return !strings.HasPrefix(id, "resource.") })
+}
+
+// isAround reports whether a path is another one, or leads to it.
+func isAround(path, other string) bool { return path == other || slices.Contains(above(other), path) }
 
 // conditions reports whether the circumstances of a cause are also those of another, which is about some of the same fields: of what is lost or
 // changed on the same ways, if something of it is kept as well, and of what differs by the way. What differs for no reason that is in an object
-// is changed for the same.
+// is changed for the same. What only an API server showed has the circumstances that it has elsewhere.
 func (c *Cause) conditions(other *Cause) bool {
 	if c == other || c.when == "" || len(other.undone) > 0 || !slices.Equal(c.about, other.about) {
 		return false
@@ -112,6 +121,8 @@ func (c *Cause) conditions(other *Cause) bool {
 	switch {
 	case other.when != "":
 		return isAlike && 0 < len(other.fields) && len(other.fields) < len(c.fields) && within(other.fields, c.fields)
+	case other.isOnServer() && c.isAboutValues() && slices.ContainsFunc(c.fields, func(field string) bool { return isAround(field, other.field) || isAround(other.field, field) }):
+		return true
 	case !slices.Contains(c.fields, other.field):
 		return false
 	case c.isOnly("differs"):
