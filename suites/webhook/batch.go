@@ -66,7 +66,7 @@ func (bs *batches) mixedVersions(ctx SpecContext) {
 		if from := bs.sources(ctx, to); len(from) > 1 {
 			x, d, is := bs.dependence.severalVersions(ctx, to, from)
 			if x.judgement.Rejected() != nil {
-				bs.dependence.independently(ctx)
+				bs.dependence.together(ctx)
 			}
 			bs.standard.expect(ctx, x, "objects of several versions")
 			if is {
@@ -135,7 +135,7 @@ func (bs *batches) among(ctx context.Context) (found bool, by requirement.ID) {
 		x, d, is := bs.dependence.severalVersions(ctx, pair.To, []string{pair.From, pair.To})
 		message := ""
 		switch v := x.judgement.Rejected(); {
-		case v != nil && bs.dependence.dependent(ctx):
+		case v != nil && bs.dependence.refuses(ctx):
 			by = requirement.WebhookBatchIndependent
 		case v != nil:
 			message = fmt.Sprintf("%s: expected objects that are at %s already to be returned unchanged among others, got %s", x.what, pair.To, v)

@@ -81,6 +81,7 @@ func (bs *batches) sizes(ctx SpecContext) {
 		if x.judgement.Rejected() == nil {
 			continue
 		}
+		bs.dependence.together(ctx)
 		bs.standard.expect(ctx, x, fmt.Sprintf("%d objects in one request", n))
 	}
 	pair := pairs[0]
@@ -97,6 +98,7 @@ func (bs *batches) sizes(ctx SpecContext) {
 	if refusing.body == nil {
 		return
 	}
+	bs.dependence.together(ctx)
 	bs.exhibits.fail(refusing, fmt.Sprintf("%s: conversion of %d objects in a request of %d bytes failed, though a request of %d bytes with as many was converted: %s",
 		refusing.what, page, len(refusing.body), taken, refusing.judgement.Rejected()))
 }

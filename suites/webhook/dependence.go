@@ -52,6 +52,19 @@ func (dp *dependence) dependent(ctx context.Context) bool {
 	return slices.ContainsFunc(dp.all(ctx), func(d dependency) bool { return len(d.unsteady) == 0 })
 }
 
+// together skips the spec if objects are refused together that are converted alone: then how many there are, or of how many versions, is not why.
+func (dp *dependence) together(ctx context.Context) {
+	GinkgoHelper()
+	if dp.refuses(ctx) {
+		Skip("cannot be judged while webhook.batch.independent fails: objects are refused for the others in the request")
+	}
+}
+
+// refuses reports whether objects are refused together that are converted alone.
+func (dp *dependence) refuses(ctx context.Context) bool {
+	return slices.ContainsFunc(dp.all(ctx), func(d dependency) bool { return d.refused })
+}
+
 // all returns the first dependency of each pair of versions. They are found out once for all specs.
 func (dp *dependence) all(ctx context.Context) []dependency {
 	if dp.known != nil {
