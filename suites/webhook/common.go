@@ -27,6 +27,8 @@ type causes struct {
 	survivors *survivors
 	failures  *failures
 	examiner  *examiner
+
+	changes []change // that several fields share
 }
 
 // inquiry looks for what the places that a spec found have in common, so that one defect is one cause. It asks for objects within bounds.
@@ -47,6 +49,8 @@ func (c *causes) explain(ctx context.Context, what property, places []found) {
 	q.members(ctx, places)
 	q.moves(ctx, places)
 	q.homes(ctx, places)
+	q.asking = c.talk.atMost(mostAsked)
+	q.alike(ctx, places)
 }
 
 // afterEdits says of places that show after different edits that it may be any.
@@ -95,7 +99,7 @@ func (q *inquiry) takes(ctx context.Context, f found, without *unstructured.Unst
 }
 
 // breakdowns gives objects over which the webhook breaks down the cause of others: it breaks down on the way to the same version over what they are at
-// the version of these.
+// the version of these, as it does over these.
 func (q *inquiry) breakdowns(ctx context.Context, places []found) {
 	for i, f := range places {
 		if f.effect.sort != refused || !crashed(&f.x) || !q.mayAsk(ctx) {
@@ -106,15 +110,18 @@ func (q *inquiry) breakdowns(ctx context.Context, places []found) {
 			others = append(others, q.c.failures.all(ctx)...)
 		}
 		for _, known := range others {
-			if known.effect.sort != refused || !crashed(&known.x) || known.pair.To != f.x.to || known.pair.From == from || known.pair == f.pair {
+			if known.effect.sort != refused || !crashed(&known.x) || known.pair.From == from || known.pair == f.pair {
+				continue
+			}
+			way := corpus.Pair{From: known.pair.From, To: f.x.to}
+			if way != known.pair && (way.From == way.To || !q.breaks(ctx, way, known.subject)) {
 				continue
 			}
 			o := q.c.talk.convert(ctx, corpus.Pair{From: from, To: known.pair.From}, []*unstructured.Unstructured{f.subject})[0]
 			if o.object == nil || !q.mayAsk(ctx) {
 				continue
 			}
-			again := q.c.talk.answers(ctx, known.pair, []*unstructured.Unstructured{corpus.Restored(f.subject, o.object)})[0]
-			if again.raw == nil && crashed(&again.x) {
+			if q.breaks(ctx, way, corpus.Restored(f.subject, o.object)) {
 				places[i].when, places[i].effect.where = known.when, known.effect.where
 				if known.when == "" && known.effect.where == "" {
 					places[i].effect.where = known.path
@@ -123,6 +130,15 @@ func (q *inquiry) breakdowns(ctx context.Context, places []found) {
 			}
 		}
 	}
+}
+
+// breaks reports whether the webhook breaks down over an object.
+func (q *inquiry) breaks(ctx context.Context, way corpus.Pair, object *unstructured.Unstructured) bool {
+	if !q.mayAsk(ctx) {
+		return false
+	}
+	o := q.c.talk.answers(ctx, way, []*unstructured.Unstructured{object})[0]
+	return o.raw == nil && crashed(&o.x)
 }
 
 // moves finds out which values that are not where they were are in another field.

@@ -95,6 +95,20 @@ func TestOneDefect(t *testing.T) {
 				spec["first"] = second
 			}
 		}, []finding{{"moved", "", "spec.first"}, {"moved", "", "spec.second"}}},
+		"one function of several fields": {func(spec map[string]any) {
+			for _, field := range []string{"first", "second", "third"} {
+				if text, _ := spec[field].(string); text != "" {
+					spec[field] = text + "."
+				}
+			}
+		}, []finding{{"changed", `in the same way, such as from "0" to "0."`, ""}}},
+		"a function of each field": {func(spec map[string]any) {
+			for _, field := range []string{"first", "second", "third"} {
+				if text, _ := spec[field].(string); text != "" {
+					spec[field] = text + field
+				}
+			}
+		}, []finding{{"changed", "", ""}}},
 		"the default of a field that is there": {func(spec map[string]any) {
 			if spec["mode"] == "Fast" {
 				spec["mode"] = "Slow"
@@ -116,7 +130,7 @@ func TestOneDefect(t *testing.T) {
 				if r.Verdict != requirement.Failed || !slices.Equal(got, test.want) {
 					t.Errorf("%s is %s with %q, want %q: %s", r.Requirement, r.Verdict, got, test.want, r.Reason)
 				}
-				if said := strings.Contains(r.Reason, `got "Slow", the default at v1`); said != (test.want[0].Effect == "changed") {
+				if said := strings.Contains(r.Reason, `got "Slow", the default at v1`); said != (name == "the default of a field that is there") {
 					t.Errorf("that it is the default is said: %t: %s", said, r.Reason)
 				}
 			}
@@ -227,6 +241,30 @@ func TestOneBreakdown(t *testing.T) {
 	}
 	if len(whens) != 1 || findings < 2 || whens[""] {
 		t.Errorf("%d findings have the causes %v, want one", findings, slices.Sorted(maps.Keys(whens)))
+	}
+}
+
+// TestOneBreakdownOnTwoWays has a webhook break down over an object of one version without a spec, whichever the other is. It is one cause, also on
+// the way back.
+func TestOneBreakdownOnTwoWays(t *testing.T) {
+	t.Parallel()
+	definition := numbers(`{spec: {type: object, properties: {text: {type: string}}}}`) + "  - {name: v3, served: true, storage: false, schema: *schema}\n"
+	subject := served{handler: stranger{converts: func(from, _ string, object map[string]any) string {
+		if from == "v2" && object["spec"] == nil {
+			panic("there is no spec")
+		}
+		return ""
+	}}}.of(t, definition)
+	subject.Objects = 12
+	for _, r := range selected(t, subject, 1, requirement.WebhookFailureAvoided, requirement.WebhookConversionRoundTrip) {
+		for _, f := range r.Findings {
+			if f.When != "without spec" {
+				t.Errorf("%s: %s -> %s: the cause is %q: %s", r.Requirement, f.From, f.To, f.When, f.Message)
+			}
+		}
+		if r.Verdict != requirement.Failed {
+			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+		}
 	}
 }
 

@@ -1,0 +1,85 @@
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/internal/corpus"
+)
+
+// change is what a webhook makes of a value, whichever of several fields has it.
+type change struct{ before, after any }
+
+// alike looks for fields in which the webhook changes the same value in the same way, as where one function converts them all.
+func (q *inquiry) alike(ctx context.Context, places []found) {
+	for _, known := range q.c.changes {
+		q.follow(ctx, places, known, 1)
+	}
+	for i, tried := 0, 0; i < len(places) && tried < fewSharing && isShared(places, q.isChanged, fewSharing); i++ {
+		if !q.isChanged(places[i]) {
+			continue
+		}
+		tried++
+		f := places[i]
+		before, _ := corpus.Value(f.subject.Object, f.effect.at)
+		if after, is := q.becomes(ctx, f, before); is && !q.c.definition.schemaOf(f.pair.From).Equal(f.effect.at, before, after) {
+			if c := (change{before, after}); q.follow(ctx, places, c, fewSharing) {
+				q.c.changes = append(q.c.changes, c)
+			}
+		}
+	}
+}
+
+// isChanged reports whether nothing explains that a value comes back as another one. A boolean has only one other.
+func (q *inquiry) isChanged(f found) bool {
+	if f.effect.sort != "changed" || f.trip != there(f.pair) || !q.isOpen(f) {
+		return false
+	}
+	value, _ := corpus.Value(f.subject.Object, f.effect.at)
+	_, isBoolean := value.(bool)
+	return isScalar(value) && !isBoolean
+}
+
+// isShared reports whether something is so of some number of fields, of which those at several versions may be one.
+func isShared(places []found, is func(found) bool, number int) bool {
+	fields := map[string]bool{}
+	for _, f := range places {
+		if is(f) {
+			fields[cmp.Or(f.home, f.path)] = true
+		}
+	}
+	return len(fields) >= number
+}
+
+// follow notes of the places that change a value in a given way that they do, and reports whether these are at least some number of fields.
+func (q *inquiry) follow(ctx context.Context, places []found, c change, number int) bool {
+	follows := map[string]bool{}
+	for _, f := range places {
+		if q.isChanged(f) {
+			after, is := q.becomes(ctx, f, c.before)
+			follows[f.place()] = is && q.c.definition.schemaOf(f.pair.From).Equal(f.effect.at, c.after, after)
+		}
+	}
+	if !isShared(places, func(f found) bool { return follows[f.place()] }, number) {
+		return false
+	}
+	for i, f := range places {
+		if follows[f.place()] {
+			places[i].when = fmt.Sprintf("in the same way, such as from %s to %s", inShort(c.before), inShort(c.after))
+		}
+	}
+	return true
+}
+
+// becomes returns what comes back of a value in the field of a finding, if anything does.
+func (q *inquiry) becomes(ctx context.Context, f found, value any) (any, bool) {
+	object := corpus.With(f.subject, f.effect.at, value)
+	if !q.mayAsk(ctx) || len(q.c.definition.schemaOf(f.pair.From).Problems(object.Object)) > 0 {
+		return nil, false
+	}
+	back := q.c.journeys.roundTrip(ctx, f.pair, []*unstructured.Unstructured{object})[0].back.object
+	return corpus.Value(back, f.effect.at)
+}
