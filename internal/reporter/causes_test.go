@@ -284,7 +284,7 @@ func TestOneDefectOnSeveralWays(t *testing.T) {
 		}
 		return c
 	}
-	one, two := covered("v1", "v2", "status.a", "status.b", "status.phase", "spec.c"), covered("v2", "v1", "status.a", "status.b", "status.state", "spec.c")
+	one, two := covered("v1", "v2", "status.a", "status.b", "status.phase", "spec.c", "items[*].a", "items[*].b"), covered("v2", "v1", "status.a", "status.b", "status.state", "spec.c")
 	whole := []reports.FieldFinding{
 		lost("status.a", "v1", "v2", false), lost("status.a", "v2", "v1", false), lost("status.b", "v2", "v1", false), lost("status.b", "v1", "v2", false),
 		lost("status.phase", "v1", "v2", true), lost("status.state", "v2", "v1", true),
@@ -295,6 +295,7 @@ func TestOneDefectOnSeveralWays(t *testing.T) {
 		findings []reports.FieldFinding
 		want     []string
 	}{
+		"some items":             {[]reports.FieldFinding{lost("items[*]", "v1", "v2", false)}, []string{"items[*] is lost"}},
 		"shown in another place": {shown, []string{"status is lost with all of the 3 fields below it that were exercised, though both versions have it"}},
 		"labels": {[]reports.FieldFinding{lost("metadata.labels.a", "v1", "v2", false), lost("metadata.labels['b/c']", "v2", "v1", false)}, []string{
 			"metadata.labels['*'] is lost in 2 fields, metadata.labels.a and metadata.labels['b/c']",

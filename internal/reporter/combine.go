@@ -192,7 +192,8 @@ func lostWholly(r *reports.Report, causes, others []*Cause) map[string]int {
 			here, lost := map[string]int{}, map[string]bool{}
 			for _, c := range others {
 				isHere := slices.Contains(c.about, k.Definition) && slices.Contains(c.Pairs, coverage.From+" -> "+coverage.To) && c.isLost()
-				if slices.Contains(causes, c) || (isHere && len(causes) > 1) { // one alone says nothing of others
+				isWhole := !strings.HasSuffix(c.field, "[*]")                               // some items may be lost, and others come back
+				if isWhole && (slices.Contains(causes, c) || (isHere && len(causes) > 1)) { // one alone says nothing of others
 					lost[c.field] = true
 				}
 			}
