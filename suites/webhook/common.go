@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 	"github.com/crdconform/crdconform/internal/fieldpath"
 )
 
-// mostAsked is how many requests an inquiry may take.
+// mostAsked is how many requests it may take to look in one way for what places have in common, and beside one of them.
 const mostAsked = 400
 
 // mostSharing is of how many places of a pair it is found out whether they share what one takes. If all of them do, so do the others of the pair.
@@ -41,16 +42,13 @@ type inquiry struct {
 // explain notes of places that show by themselves which circumstances these take, as far as it is not known.
 func (c *causes) explain(ctx context.Context, what property, places []found) {
 	afterEdits(places)
-	q := &inquiry{c: c, what: what, asking: c.talk.atMost(mostAsked)}
-	q.breakdowns(ctx, places)
-	q.beside(ctx, places, q.empty)
-	q.several(ctx, places)
-	q.beside(ctx, places, q.turns)
-	q.members(ctx, places)
-	q.moves(ctx, places)
-	q.homes(ctx, places)
-	q.asking = c.talk.atMost(mostAsked)
-	q.alike(ctx, places)
+	q := &inquiry{c: c, what: what}
+	empty := func(ctx context.Context, places []found) { q.beside(ctx, places, q.empty) }
+	turns := func(ctx context.Context, places []found) { q.beside(ctx, places, q.turns) }
+	for _, look := range []func(context.Context, []found){q.breakdowns, empty, q.several, turns, q.members, q.moves, q.homes, q.alike} {
+		q.asking = c.talk.atMost(mostAsked)
+		look(ctx, places)
+	}
 }
 
 // afterEdits says of places that show after different edits that it may be any.
@@ -269,6 +267,7 @@ func (q *inquiry) beside(ctx context.Context, places []found, look func(ctx cont
 			asked[is] = true
 			if first > 0 { // which is as small as can be
 				places[first] = q.c.examiner.smallest(ctx, q.what, f)
+				q.asking = q.c.talk.atMost(mostAsked) // one defect leaves nothing to ask about the next, otherwise
 			}
 			look(ctx, places, first)
 		}
@@ -407,7 +406,11 @@ func (q *inquiry) at(ctx context.Context, version string, t *turn) string {
 		}
 		t.shown[version] = ""
 		if q.c.routes.isOpen(ctx, way) {
-			if places := q.c.survivors.shown(ctx, way, t.example, t.at); len(places) > 0 {
+			was, _ := corpus.Value(t.example.Object, t.at)
+			o := q.c.talk.convert(ctx, way, []*unstructured.Unstructured{t.example})[0]
+			if is, has := corpus.Value(o.object, t.at); has && reflect.DeepEqual(was, is) {
+				t.shown[version] = t.at // what goes with it shows it, too
+			} else if places := q.c.survivors.shown(ctx, way, t.example, t.at); len(places) > 0 {
 				t.shown[version] = places[0]
 			}
 		}

@@ -3,6 +3,7 @@ package webhook
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -315,6 +316,47 @@ func TestOneTurn(t *testing.T) {
 				t.Errorf("%v have the causes %v, want one of %v", slices.Sorted(maps.Keys(fields)), slices.Sorted(maps.Keys(whens)), test.want)
 			}
 		})
+	}
+}
+
+// TestTurnsOfVersions has a webhook lose, on the way back from each other version, the fields that begin with a letter where a switch of that letter is
+// true. What it takes to find out about one leaves enough for the next.
+func TestTurnsOfVersions(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: several seconds")
+	}
+	letters, want := map[string]string{}, map[string]bool{}
+	var fields, versions strings.Builder
+	for i, letter := range []string{"a", "b", "c", "d", "e"} {
+		version := fmt.Sprintf("v%d", i+2)
+		letters[version], want["where spec."+letter+" is true"] = letter, true
+		fmt.Fprintf(&fields, "%s: {type: boolean}, ", letter)
+		for n := range 4 {
+			fmt.Fprintf(&fields, "%s%d: {type: string}, ", letter, n)
+		}
+		if version != "v2" {
+			fmt.Fprintf(&versions, "  - {name: %s, served: true, storage: false, schema: *schema}\n", version)
+		}
+	}
+	definition := numbers(`{spec: {type: object, properties: {` + fields.String() + `}}}`)
+	definition = strings.Replace(definition, "  - {name: v2,", versions.String()+"  - {name: v2,", 1)
+	subject := served{handler: stranger{converts: func(from, to string, object map[string]any) string {
+		spec := specOf(object)
+		if letter := letters[from]; to == "v1" && spec[letter] == true {
+			maps.DeleteFunc(spec, func(field string, _ any) bool { return field != letter && strings.HasPrefix(field, letter) })
+		}
+		return ""
+	}}}.of(t, definition)
+	subject.Objects = 12
+	whens := map[string]bool{}
+	for _, r := range selected(t, subject, 1, requirement.WebhookConversionRoundTrip) {
+		for _, f := range r.Findings {
+			whens[f.When] = true
+		}
+	}
+	if !maps.Equal(whens, want) {
+		t.Errorf("the causes are %q, want %q", slices.Sorted(maps.Keys(whens)), slices.Sorted(maps.Keys(want)))
 	}
 }
 
