@@ -487,7 +487,7 @@ func (n *node) identity(item any) (string, bool) {
 	var keys []string
 	for _, key := range n.listKeys {
 		value, found := fields[key]
-		if c := n.items.child(key); !found && c != nil {
+		if c := n.items.child(key); c != nil && (!found || n.items.takesForDefault(key, value, nil)) {
 			if value = c.def; value == nil {
 				value = c.zero() // which encoders leave out
 			}

@@ -47,6 +47,8 @@ const comparedSchema = `{type: object, properties: {status: {type: object}, spec
 	lit: {type: boolean, default: true}, dark: {type: boolean, default: false}, level: {type: integer, nullable: true, default: 3}, words: {type: array, default: [a], items: {type: string}}, free: {type: object, additionalProperties: {type: string}},
 	toleration: {type: object, properties: {key: {type: string}, operator: {type: string}, value: {type: string}, effect: {type: string}, tolerationSeconds: {type: integer}}},
 	container: {type: object, properties: {containerPort: {type: integer}, hostIP: {type: string}, hostPort: {type: integer}, name: {type: string}, protocol: {type: string, default: TCP}}},
+	ports: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [containerPort, protocol], items: {type: object, required: [containerPort], properties: {containerPort: {type: integer}, hostIP: {type: string}, hostPort: {type: integer}, name: {type: string}, protocol: {type: string, default: TCP}}}},
+	listeners: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [containerPort, protocol], items: {type: object, required: [containerPort], properties: {containerPort: {type: integer}, protocol: {type: string, default: TCP}}}},
 	listener: {type: object, properties: {containerPort: {type: integer}, protocol: {type: string, default: TCP}}}}}}}`
 
 func TestLosses(t *testing.T) {
@@ -96,6 +98,11 @@ func TestLosses(t *testing.T) {
 		{`{"spec":{"container":{"protocol":"UDP"}}}`, `{"spec":{"container":{"protocol":""}}}`, `spec.container.protocol: expected "UDP", got ""`, `spec.container.protocol: expected "UDP", got ""`},
 		{`{"spec":{"container":{"protocol":"UDP"}}}`, `{"spec":{"container":{}}}`, `spec.container.protocol: expected "UDP", got nothing`, `spec.container.protocol: expected "UDP", got nothing, which becomes the default "TCP"`},
 		{`{"spec":{"listener":{"protocol":""}}}`, `{"spec":{"listener":{}}}`, `spec.listener.protocol: expected "", got nothing (empty)`, `spec.listener.protocol: expected "", got nothing, which becomes the default "TCP"`},
+		{`{"spec":{"ports":[{"containerPort":1,"protocol":""}]}}`, `{"spec":{"ports":[{"containerPort":1}]}}`, `spec.ports[0].protocol: expected "", got nothing (empty)`, ""},
+		{`{"spec":{"ports":[{"containerPort":1,"protocol":"","name":"a"}]}}`, `{"spec":{"ports":[{"containerPort":1,"protocol":"TCP"}]}}`, `spec.ports[0].name: expected "a", got nothing; spec.ports[0].protocol: expected "", got "TCP"`, `spec.ports[0].name: expected "a", got nothing`},
+		{`{"spec":{"ports":[{"containerPort":1,"protocol":""}]}}`, `{"spec":{"ports":[{"containerPort":1,"protocol":"UDP"}]}}`, `spec.ports[0].protocol: expected "", got "UDP"`, `spec.ports[0]: expected {"containerPort":1,"protocol":""}, got nothing`},
+		{`{"spec":{"ports":[{"containerPort":1,"protocol":""},{"containerPort":1,"protocol":"TCP"}]}}`, `{"spec":{"ports":[{"containerPort":1}]}}`, `spec.ports: expected [{"containerPort":1,"protocol":""},{"containerPort":1,"protocol":"TCP"}], got [{"containerPort":1}]`, `spec.ports: expected [{"containerPort":1,"protocol":""},{"containerPort":1,"protocol":"TCP"}], got [{"containerPort":1}]`},
+		{`{"spec":{"listeners":[{"containerPort":1,"protocol":""}]}}`, `{"spec":{"listeners":[{"containerPort":1}]}}`, `spec.listeners[0].protocol: expected "", got nothing (empty)`, `spec.listeners[0]: expected {"containerPort":1,"protocol":""}, got nothing`},
 		{`{"spec":{"mode":{"pass":{}}}}`, `{"spec":{"mode":{}}}`, "", `spec.mode.pass: expected {}, got nothing`},
 		{`{"spec":{"mode":{"pass":{}}}}`, `{"spec":{}}`, "", `spec.mode.pass: expected {}, got nothing`},
 		{`{"spec":{"mode":{}}}`, `{"spec":{"mode":{"pass":{}}}}`, "", ""},
