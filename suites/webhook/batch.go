@@ -25,7 +25,7 @@ const (
 	// steadiness is how often an object must be converted in the same way, for a difference to be the fault of its neighbours.
 	steadiness = 64
 
-	// repeated is how often a batch is asked for again in which an object was converted otherwise than alone.
+	// repeated is how often the same is asked for again that may come and go, such as a batch in which an object was converted otherwise than alone.
 	repeated = 8
 )
 

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/crdconform/crdconform/reports"
@@ -357,6 +359,33 @@ func TestTurnsOfVersions(t *testing.T) {
 	}
 	if !maps.Equal(whens, want) {
 		t.Errorf("the causes are %q, want %q", slices.Sorted(maps.Keys(whens)), slices.Sorted(maps.Keys(want)))
+	}
+}
+
+// TestOrderByChance has a webhook list what it has in a map, in whichever order. What is in the metadata of an object has nothing to do with that, also if
+// the order happens to be another one without it.
+func TestOrderByChance(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(6) {
+		chance := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // the same each time
+		var one sync.Mutex
+		subject := served{handler: changesAt("v2", func(spec map[string]any) {
+			one.Lock()
+			defer one.Unlock()
+			items, _ := spec["items"].([]any)
+			chance.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
+		})}.of(t, assorted)
+		subject.Objects = 12
+		for _, r := range selected(t, subject, int64(seed), requirement.WebhookConversionRoundTrip) {
+			for _, f := range r.Findings {
+				if strings.Contains(f.When, "metadata") {
+					t.Errorf("%s is %s %s: %s", f.Field, f.Effect, f.When, f.Message)
+				}
+			}
+			if r.Verdict != requirement.Failed {
+				t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+			}
+		}
 	}
 }
 
