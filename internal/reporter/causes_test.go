@@ -201,6 +201,26 @@ func TestCausesOnAServer(t *testing.T) {
 	}
 }
 
+// TestNamesakesOnFewerWays makes one cause of fields of a name if each is lost on ways on which one of them is, and leaves that alone which is lost on
+// another.
+func TestNamesakesOnFewerWays(t *testing.T) {
+	t.Parallel()
+	lost := func(field, from, to string) reports.FieldFinding {
+		return reports.FieldFinding{Field: field, Effect: "lost", From: from, To: to, Message: "it is lost"}
+	}
+	r := &reports.Report{Results: []reports.Result{{Requirement: requirement.Requirement{ID: "area.trip.back"}, Verdict: requirement.Failed, Findings: []reports.FieldFinding{
+		lost("spec.a.kind", "v1", "v3"), lost("spec.b.kind", "v2", "v1"), lost("spec.b.kind", "v1", "v3"), lost("spec.c.kind", "v2", "v1"), lost("spec.d.kind", "v3", "v1"),
+	}}}}
+	Conclude(r)
+	var got []string
+	for _, c := range Causes(r) {
+		got = append(got, c.What)
+	}
+	if diff := cmp.Diff([]string{"kind is lost in 3 fields, spec.a.kind, spec.b.kind and 1 more", "spec.d.kind is lost"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestLossyIsConfiguration has a configuration file take what is written: what may be meant, and nothing that looks like a bug.
 func TestLossyIsConfiguration(t *testing.T) {
 	t.Parallel()

@@ -12,18 +12,26 @@ import (
 // keys of one map.
 const fewNamesakes = 3
 
-// namesakes makes one cause of those that differ only in where the field is, as of a struct that many fields have.
+// namesakes makes one cause of those that differ only in where the field is, as of a struct that many fields have. Each is lost on ways on which the
+// one is that is lost on most: a way on which another was not tried makes no difference.
 func namesakes(causes []*Cause) []*Cause {
-	groups := map[string][]*Cause{}
+	widest, groups := map[string]*Cause{}, map[string][]*Cause{}
 	for _, c := range causes {
-		key := c.alike()
-		groups[key] = append(groups[key], c)
+		if most := widest[c.alike()]; most == nil || len(c.ways()) > len(most.ways()) {
+			widest[c.alike()] = c
+		}
+	}
+	isIn := func(c *Cause) bool { return c.alike() != "" && within(c.ways(), widest[c.alike()].ways()) }
+	for _, c := range causes {
+		if isIn(c) {
+			groups[c.alike()] = append(groups[c.alike()], c)
+		}
 	}
 	var all []*Cause
 	for _, c := range causes {
 		group := groups[c.alike()]
 		switch {
-		case c.alike() == "" || len(group) < 2 || (len(group) < fewNamesakes && !isOfMetadata(c.field)):
+		case !isIn(c) || len(group) < 2 || (len(group) < fewNamesakes && !isOfMetadata(c.field)):
 			all = append(all, c)
 		case group[0] == c:
 			for _, other := range group {
@@ -43,11 +51,15 @@ func (c *Cause) alike() string {
 	if c.field == "" || c.below > 0 || len(c.undone)+len(c.instead)+len(c.moved)+len(c.also) > 0 || len(c.effects) == 0 {
 		return ""
 	}
-	pairs := c.Pairs
+	return fmt.Sprintf("%s %q %q %t %t", lastOf(c.field), c.effects, slices.Sorted(slices.Values(c.Lacking)), c.kept, c.made)
+}
+
+// ways are the pairs of versions between which the same happens. Of a key of a map they say nothing.
+func (c *Cause) ways() []string {
 	if isOfMetadata(c.field) {
-		pairs = nil // on which ways a key was tried says nothing of the map
+		return nil
 	}
-	return fmt.Sprintf("%s %q %q %q %t %t", lastOf(c.field), c.effects, c.Lacking, pairs, c.kept, c.made)
+	return c.Pairs
 }
 
 // isOfMetadata reports whether a field is a label or an annotation.
