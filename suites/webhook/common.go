@@ -246,7 +246,8 @@ type turn struct {
 }
 
 // beside notes what several fields take in the rest of the object, of which some look. Of each version these are asked of two objects, the smallest
-// that show the first of the places that nothing explains: one of which the webhook keeps other values, and one of which it need not.
+// that show the first of the places that nothing explains: one of which the webhook keeps other values, and one of which it need not; and of the next
+// ones, as long as that explains any.
 func (q *inquiry) beside(ctx context.Context, places []found, look func(ctx context.Context, places []found, first int)) {
 	type kind struct {
 		version string
@@ -270,6 +271,7 @@ func (q *inquiry) beside(ctx context.Context, places []found, look func(ctx cont
 				q.asking = q.c.talk.atMost(mostAsked) // one defect leaves nothing to ask about the next, otherwise
 			}
 			look(ctx, places, first)
+			asked[is] = places[first].when == "" // what is left may take something else
 		}
 	}
 }

@@ -362,6 +362,34 @@ func TestTurnsOfVersions(t *testing.T) {
 	}
 }
 
+// TestTurnsOfOneVersion has a webhook lose fields by three switches on the way between two versions: each is named, since one that is found says nothing of
+// what the other fields take.
+func TestTurnsOfOneVersion(t *testing.T) {
+	t.Parallel()
+	letters, want := []string{"a", "b", "c"}, map[string]bool{}
+	var fields strings.Builder
+	for _, letter := range letters {
+		want["where spec."+letter+" is true"] = true
+		fmt.Fprintf(&fields, "%s: {type: boolean}, %[1]s0: {type: string}, %[1]s1: {type: string}, %[1]s2: {type: string}, ", letter)
+	}
+	subject := served{handler: changesAt("v2", func(spec map[string]any) {
+		for _, letter := range letters {
+			if spec[letter] == true {
+				maps.DeleteFunc(spec, func(field string, _ any) bool { return field != letter && strings.HasPrefix(field, letter) })
+			}
+		}
+	})}.of(t, numbers(`{spec: {type: object, properties: {`+fields.String()+`}}}`))
+	subject.Objects = 12
+	for _, r := range selected(t, subject, 1, requirement.WebhookConversionRoundTrip) {
+		for _, f := range r.Findings {
+			delete(want, f.When)
+		}
+		if len(want) > 0 {
+			t.Errorf("%q are not named: %s", slices.Sorted(maps.Keys(want)), r.Reason)
+		}
+	}
+}
+
 // TestOrderByChance has a webhook list what it has in a map, in whichever order. What is in the metadata of an object has nothing to do with that, also if
 // the order happens to be another one without it.
 func TestOrderByChance(t *testing.T) {
