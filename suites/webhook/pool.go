@@ -95,10 +95,14 @@ func (s *stock) causes(ctx context.Context, version string, objects []*unstructu
 
 // cause is in which way a conversion failed.
 func cause(x *exchange) string {
-	if crashed(x) {
-		return fmt.Sprintf("%s on the way to %s: it broke down", x.judgement.Stopped, x.to)
+	violated := x.judgement.Stopped
+	if v := x.judgement.Rejected(); violated == "" && v != nil {
+		violated = v.Requirement
 	}
-	return fmt.Sprintf("%s on the way to %s", x.judgement.Stopped, x.to)
+	if crashed(x) {
+		return fmt.Sprintf("%s on the way to %s: it broke down", violated, x.to)
+	}
+	return fmt.Sprintf("%s on the way to %s", violated, x.to)
 }
 
 // objectsPerVersion is how many objects are generated for each version unless the user says otherwise.

@@ -1,10 +1,14 @@
 package webhook
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/suites/spectest"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -112,6 +116,20 @@ func TestRefusalsHideNothing(t *testing.T) {
 				t.Errorf("never exercised: %s", strings.Join(never, "\n"))
 			}
 		})
+	}
+}
+
+// TestGapsNameTheRequirement has a webhook whose responses are whole and refused all the same.
+func TestGapsNameTheRequirement(t *testing.T) {
+	t.Parallel()
+	fault, _ := webhook.FaultNamed("changes-uid")
+	subject := spectest.Subject(t, fault)
+	subject.Corpus, subject.Objects = corpus.CronTabs("v1beta1", "v1"), 6
+	var gaps []string
+	subject.Tried = func(_ []reports.Coverage, all []string) { gaps = append(gaps, all...) }
+	judgeSelected(t, subject, area(0), func(requirement.ID) bool { return true })
+	if !slices.ContainsFunc(gaps, func(gap string) bool { return strings.Contains(gap, "(webhook.metadata.uid on the way to v1)") }) {
+		t.Errorf("the gaps are %q", gaps)
 	}
 }
 
