@@ -44,7 +44,7 @@ func Judge(h *record.History) (Judgement, error) {
 		return v, nil
 	}
 	var undecided []string
-	for _, f := range report.Findings {
+	for _, f := range report.Anomalies {
 		switch {
 		case f.Kind == record.FoundUndecided:
 			undecided = append(undecided, text(f))
@@ -95,8 +95,8 @@ func Violations(h *record.History) []string {
 	return all
 }
 
-// Forbids reports whether a finding violates the requirement of the scenario. What fails while nobody can convert is reported only.
-func (s Scenario) Forbids(k record.FindingKind) bool {
+// Forbids reports whether an anomaly violates the requirement of the scenario. What fails while nobody can convert is reported only.
+func (s Scenario) Forbids(k record.AnomalyKind) bool {
 	switch k {
 	case record.FoundFailed:
 		return s.harmless
@@ -107,8 +107,8 @@ func (s Scenario) Forbids(k record.FindingKind) bool {
 	}
 }
 
-// text is a finding with what it is about.
-func text(f record.Finding) string {
+// text is an anomaly with what it is about.
+func text(f record.Anomaly) string {
 	lines := []string{f.Text}
 	for _, e := range f.Examples {
 		lines = append(lines, "    "+e)

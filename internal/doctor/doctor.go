@@ -36,7 +36,7 @@ type Definition struct {
 
 	Storage  *storage.Definition // nil if its objects were not looked at
 	Unstored string              // why, if they should have been
-	Lint     []lint.Finding
+	Lint     []lint.Diagnostic
 	Unlinted string // why it could not be linted
 }
 

@@ -147,12 +147,12 @@ func rules(id requirement.ID) []lint.RuleID {
 }
 
 // linted returns what lint found by some rules, but for notes.
-func (j *judge) linted(about func(lint.RuleID) bool) []lint.Finding {
-	return slices.DeleteFunc(slices.Clone(j.Lint), func(f lint.Finding) bool { return f.Level == lint.Note || !about(f.Rule) })
+func (j *judge) linted(about func(lint.RuleID) bool) []lint.Diagnostic {
+	return slices.DeleteFunc(slices.Clone(j.Lint), func(f lint.Diagnostic) bool { return f.Level == lint.Note || !about(f.Rule) })
 }
 
 // lintVerdict judges a requirement by what lint found; part is for what lint only warns of.
-func (j *judge) lintVerdict(id requirement.ID, findings []lint.Finding, part requirement.PartName) bool {
+func (j *judge) lintVerdict(id requirement.ID, findings []lint.Diagnostic, part requirement.PartName) bool {
 	if j.Unlinted != "" {
 		j.unseen(id, "the definition cannot be judged: "+j.Unlinted)
 		return true

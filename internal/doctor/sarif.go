@@ -20,14 +20,14 @@ func SARIF(w io.Writer, toolVersion string, results []reports.Result) error {
 			})
 		}
 	}
-	var found []lint.Finding
+	var found []lint.Diagnostic
 	for _, group := range grouped(results) {
 		for _, name := range group.definitions {
 			text := strings.ReplaceAll(group.found, "\n", "; ")
 			if group.mend != "" {
 				text += ". To fix it: " + group.mend
 			}
-			found = append(found, lint.Finding{
+			found = append(found, lint.Diagnostic{
 				Rule: lint.RuleID(group.ID), Level: level(group.Verdict), File: name + ".yaml", Line: 1, Column: 1,
 				Definition: name, Path: group.Location, Message: text,
 			})

@@ -92,9 +92,9 @@ func (c *checker) apart(id RuleID, level Level, fields []*node) [][]*node {
 }
 
 // judged returns the findings at the levels that they are to have.
-func (c *checker) judged() []Finding {
+func (c *checker) judged() []Diagnostic {
 	for i, f := range c.findings {
 		c.findings[i].Level = c.levelOf(f.Rule, f.Path, f.field, f.Level)
 	}
-	return slices.DeleteFunc(c.findings, func(f Finding) bool { return f.Level == Off })
+	return slices.DeleteFunc(c.findings, func(f Diagnostic) bool { return f.Level == Off })
 }

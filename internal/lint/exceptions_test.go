@@ -98,7 +98,7 @@ func TestExceptionsOfPaths(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			there := slices.ContainsFunc(report.Findings, func(f Finding) bool { return f.Rule == test.rule })
+			there := slices.ContainsFunc(report.Findings, func(f Diagnostic) bool { return f.Rule == test.rule })
 			if there != (i == len(test.fields)-1) {
 				t.Errorf("%s: with an exception for %s, found: %t: %v", name, text, there, report.Findings)
 			}

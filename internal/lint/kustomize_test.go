@@ -24,19 +24,19 @@ func TestKustomization(t *testing.T) {
 	for name, test := range map[string]struct {
 		file File
 		from *Kustomization
-		want []Finding
+		want []Diagnostic
 	}{
-		"no kustomization":  {base, nil, []Finding{{Rule: NoneLosesFields, Level: Error, File: "base.yaml", Line: 29}}},
-		"another file":      {File{Name: "other.yaml", Data: base.Data}, built(injected), []Finding{{Rule: NoneLosesFields, Level: Error, File: "other.yaml", Line: 29}}},
-		"no webhook":        {base, built(differing), []Finding{{Rule: NoneLosesFields, Level: Error, File: "base.yaml", Line: 29}}},
-		"a webhook":         {base, built(withHook), []Finding{{Rule: CABundleMissing, Level: Note, File: "webhook.yaml", Line: 10}}},
-		"installed":         {base, built(installed), []Finding{{Rule: CABundleMissing, Level: Warning, File: "webhook.yaml", Line: 10}}},
+		"no kustomization":  {base, nil, []Diagnostic{{Rule: NoneLosesFields, Level: Error, File: "base.yaml", Line: 29}}},
+		"another file":      {File{Name: "other.yaml", Data: base.Data}, built(injected), []Diagnostic{{Rule: NoneLosesFields, Level: Error, File: "other.yaml", Line: 29}}},
+		"no webhook":        {base, built(differing), []Diagnostic{{Rule: NoneLosesFields, Level: Error, File: "base.yaml", Line: 29}}},
+		"a webhook":         {base, built(withHook), []Diagnostic{{Rule: CABundleMissing, Level: Note, File: "webhook.yaml", Line: 10}}},
+		"installed":         {base, built(installed), []Diagnostic{{Rule: CABundleMissing, Level: Warning, File: "webhook.yaml", Line: 10}}},
 		"the scaffold":      {base, built(scaffold), nil},
 		"an annotation":     {base, built(injected), nil},
-		"a patch":           {webhook, built(withHook), []Finding{{Rule: CABundleMissing, Level: Note, File: "webhook.yaml", Line: 10}}},
+		"a patch":           {webhook, built(withHook), []Diagnostic{{Rule: CABundleMissing, Level: Note, File: "webhook.yaml", Line: 10}}},
 		"labels":            {File{Name: "injection.yaml", Data: []byte(patch + "  labels: {a: b}\n")}, built(injected), nil},
 		"what is preserved": {File{Name: "injection.yaml", Data: []byte(patch + "spec: {preserveUnknownFields: false}\n")}, built(injected), nil},
-		"not built": {base, &Kustomization{Name: "kustomization.yaml", Resources: []File{base}, Err: errors.New("no such file")}, []Finding{
+		"not built": {base, &Kustomization{Name: "kustomization.yaml", Resources: []File{base}, Err: errors.New("no such file")}, []Diagnostic{
 			{Rule: KustomizationUnbuilt, Level: Warning, File: "base.yaml", Line: 3}, {Rule: NoneLosesFields, Level: Error, File: "base.yaml", Line: 29},
 		}},
 	} {

@@ -33,8 +33,8 @@ const (
 	Note    Level = "note"
 )
 
-// Finding is something in a definition that will hurt, with where it is.
-type Finding struct {
+// Diagnostic is something in a definition that will hurt, with where it is.
+type Diagnostic struct {
 	Rule       RuleID `json:"rule"`
 	Level      Level  `json:"level"`
 	File       string `json:"file"`       // the name of the file, as it was given
@@ -63,9 +63,9 @@ type Options struct {
 
 // Report is what Check found.
 type Report struct {
-	Definitions int       // how many were judged
-	Findings    []Finding // by file, line and column
-	Unused      []int     // exceptions that fit nothing in their definition, although it was judged
+	Definitions int          // how many were judged
+	Findings    []Diagnostic // by file, line and column
+	Unused      []int        // exceptions that fit nothing in their definition, although it was judged
 }
 
 // Count returns how many findings have a level.
@@ -130,7 +130,7 @@ func Check(ctx context.Context, files []File, options Options) (*Report, error) 
 		report.Findings = append(report.Findings, c.judged()...)
 	}
 	report.Unused = exceptions.unused(definitions, len(options.Old) > 0)
-	report.Findings = slices.DeleteFunc(report.Findings, func(f Finding) bool { return slices.Contains(options.Disabled, f.Rule) })
+	report.Findings = slices.DeleteFunc(report.Findings, func(f Diagnostic) bool { return slices.Contains(options.Disabled, f.Rule) })
 	slices.SortStableFunc(report.Findings, byPlace)
 	report.Findings = slices.Compact(report.Findings)
 	return report, nil
@@ -169,7 +169,7 @@ type checker struct {
 	*definition
 	old      *definition // nil when there is none
 	now      time.Time
-	findings []Finding
+	findings []Diagnostic
 
 	exceptions *exceptions
 }
@@ -195,7 +195,7 @@ func (c *checker) found(id RuleID, path *field.Path, format string, arguments ..
 // foundAs notes a finding at a level of its own.
 func (c *checker) foundAs(level Level, id RuleID, path *field.Path, format string, arguments ...any) {
 	at := c.place(path.String())
-	c.findings = append(c.findings, Finding{
+	c.findings = append(c.findings, Diagnostic{
 		Rule: id, Level: level, File: at.file, Line: at.line, Column: at.column,
 		Definition: c.crd.Name, Path: path.String(), Message: fmt.Sprintf(format, arguments...),
 	})
@@ -209,5 +209,5 @@ func (c *checker) foundAt(jsonPath string, id RuleID, path *field.Path, format s
 
 // has reports whether a rule found something already.
 func (c *checker) has(id RuleID) bool {
-	return slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Rule == id })
+	return slices.ContainsFunc(c.findings, func(f Diagnostic) bool { return f.Rule == id })
 }

@@ -159,6 +159,6 @@ func steps(path string) []string {
 }
 
 // byPlace orders findings by file, line, column and rule.
-func byPlace(a, b Finding) int {
+func byPlace(a, b Diagnostic) int {
 	return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Rule, b.Rule))
 }

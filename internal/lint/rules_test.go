@@ -123,12 +123,12 @@ func webhooks(more ...string) edits {
 	return append(edits{"  versions:\n", hook, "metadata:\n", injected}, more...)
 }
 
-func check(t *testing.T, text string, old ...string) []Finding {
+func check(t *testing.T, text string, old ...string) []Diagnostic {
 	t.Helper()
 	return checkFile(t, File{Name: "crd.yaml", Data: []byte(text)}, old...)
 }
 
-func checkFile(t *testing.T, file File, old ...string) []Finding {
+func checkFile(t *testing.T, file File, old ...string) []Diagnostic {
 	t.Helper()
 	options := Options{Now: now()}
 	for _, o := range old {
@@ -142,8 +142,8 @@ func checkFile(t *testing.T, file File, old ...string) []Finding {
 }
 
 // of returns the findings of a rule.
-func of(rule RuleID, all []Finding) []Finding {
-	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return f.Rule != rule })
+func of(rule RuleID, all []Diagnostic) []Diagnostic {
+	return slices.DeleteFunc(slices.Clone(all), func(f Diagnostic) bool { return f.Rule != rule })
 }
 
 func TestNothingWrong(t *testing.T) {

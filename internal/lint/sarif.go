@@ -88,7 +88,7 @@ func (r *Report) SARIF(w io.Writer, toolVersion string) error {
 }
 
 // WriteSARIF writes findings by any rules as SARIF writes those of lint.
-func WriteSARIF(w io.Writer, toolVersion string, rules []Rule, findings []Finding) error {
+func WriteSARIF(w io.Writer, toolVersion string, rules []Rule, findings []Diagnostic) error {
 	run := sarifRun{
 		Tool:       sarifTool{sarifDriver{Name: "crdconform", Version: toolVersion, InformationURI: toolURL}},
 		ColumnKind: "unicodeCodePoints",
@@ -135,7 +135,7 @@ func severity(level Level) string {
 }
 
 // sarifResultOf is a finding in SARIF.
-func sarifResultOf(f Finding, rule int, fingerprint string) sarifResult {
+func sarifResultOf(f Diagnostic, rule int, fingerprint string) sarifResult {
 	name := f.Definition
 	if f.Path != "" {
 		name += ": " + f.Path
@@ -154,7 +154,7 @@ func sarifResultOf(f Finding, rule int, fingerprint string) sarifResult {
 }
 
 // fingerprints identify findings by their subjects, independent of the lines, and those with the same subject by their order.
-func fingerprints(findings []Finding) []string {
+func fingerprints(findings []Diagnostic) []string {
 	var all []string
 	seen := map[string]int{}
 	for _, f := range findings {

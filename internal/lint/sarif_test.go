@@ -123,14 +123,14 @@ func TestSARIF(t *testing.T) {
 // TestSARIFFingerprints wants them to stay when lines move, and to differ between findings.
 func TestSARIFFingerprints(t *testing.T) {
 	t.Parallel()
-	prints := func(findings ...Finding) []string {
+	prints := func(findings ...Diagnostic) []string {
 		var all []string
 		for _, result := range scan(t, &Report{Findings: findings}).Runs[0].Results {
 			all = append(all, result.Fingerprints["primaryLocationLineHash"])
 		}
 		return all
 	}
-	a := Finding{Rule: Refused, Level: Error, File: "a", Line: 1, Column: 1, Definition: "a.example.com", Path: "spec"}
+	a := Diagnostic{Rule: Refused, Level: Error, File: "a", Line: 1, Column: 1, Definition: "a.example.com", Path: "spec"}
 	moved, other, elsewhere := a, a, a
 	moved.Line, other.Path, elsewhere.Definition = 9, "spec.names", "b.example.com"
 	if got := prints(a); !slices.Equal(got, prints(moved)) {
@@ -163,18 +163,18 @@ func TestURI(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	t.Parallel()
-	findings := []Finding{{Rule: Refused, Level: Error, Message: "a <b>"}, {Rule: ScaleDiffers, Level: Note}, {Rule: StatusDiffers, Level: Warning}, {Rule: CABundleLeaf, Level: Warning}}
+	findings := []Diagnostic{{Rule: Refused, Level: Error, Message: "a <b>"}, {Rule: ScaleDiffers, Level: Note}, {Rule: StatusDiffers, Level: Warning}, {Rule: CABundleLeaf, Level: Warning}}
 	for _, report := range []*Report{{Definitions: 3, Findings: findings}, {Definitions: 1}} {
 		var b bytes.Buffer
 		if err := report.JSON(&b); err != nil {
 			t.Fatal(err)
 		}
 		var got struct {
-			Definitions int       `json:"definitions"`
-			Errors      int       `json:"errors"`
-			Warnings    int       `json:"warnings"`
-			Notes       int       `json:"notes"`
-			Findings    []Finding `json:"findings"`
+			Definitions int          `json:"definitions"`
+			Errors      int          `json:"errors"`
+			Warnings    int          `json:"warnings"`
+			Notes       int          `json:"notes"`
+			Findings    []Diagnostic `json:"findings"`
 		}
 		if err := json.Unmarshal(b.Bytes(), &got); err != nil {
 			t.Fatal(err)

@@ -73,13 +73,13 @@ func property(text string) string {
 func (r *Report) JSON(w io.Writer) error {
 	findings := r.Findings
 	if findings == nil {
-		findings = []Finding{}
+		findings = []Diagnostic{}
 	}
 	return encode(w, struct {
-		Definitions int       `json:"definitions"`
-		Errors      int       `json:"errors"`
-		Warnings    int       `json:"warnings"`
-		Notes       int       `json:"notes"`
-		Findings    []Finding `json:"findings"`
+		Definitions int          `json:"definitions"`
+		Errors      int          `json:"errors"`
+		Warnings    int          `json:"warnings"`
+		Notes       int          `json:"notes"`
+		Findings    []Diagnostic `json:"findings"`
 	}{r.Definitions, r.Count(Error), r.Count(Warning), r.Count(Note), findings})
 }

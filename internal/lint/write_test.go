@@ -10,7 +10,7 @@ import (
 // TestGitLab has a report be what GitLab reads: a list, each entry with its place, a severity that GitLab knows, and a fingerprint of its
 // own that stays when lines move.
 func TestGitLab(t *testing.T) {
-	findings := []Finding{
+	findings := []Diagnostic{
 		{Rule: "type-differs", Level: Note, Definition: "a", Path: "spec.b", File: "/x/crds/a b.yaml", Line: 3, Message: "<one>"},
 		{Rule: "type-differs", Level: Warning, Definition: "a", Path: "spec.b", File: "./crds/a b.yaml", Line: 9, Message: "two"},
 		{Rule: "no-versions", Level: Error, Definition: "a", File: "crds/a b.yaml", Line: 1, Message: "three"},

@@ -77,11 +77,6 @@ func foundIn(r *reports.Report, leg reports.Leg, step, definition string) []repo
 	})
 }
 
-// sortedFindings are the findings, those that fail the upgrade first, and by step.
-func sortedFindings(leg reports.Leg) []reports.LegFinding {
-	return slices.SortedStableFunc(slices.Values(leg.Findings), func(a, b reports.LegFinding) int { return explanation.Worse(b.Verdict, a.Verdict) })
-}
-
 // markdownUpgrades has a section for each upgrade: a table of steps and definitions, the findings, and the way back.
 func markdownUpgrades(r *reports.Report, b *strings.Builder) {
 	const most = 30
@@ -95,7 +90,7 @@ func markdownUpgrades(r *reports.Report, b *strings.Builder) {
 		if n := len(leg.Kinds) - len(kinds); n > 0 {
 			fmt.Fprintf(b, "\n%s\n", definitionsLeft(n))
 		}
-		for i, f := range sortedFindings(leg) {
+		for i, f := range leg.Findings {
 			if i == most || b.Len() > detailed {
 				fmt.Fprintf(b, "\n%s, all of them in report.html\n", visible.More(len(leg.Findings)-i))
 				break

@@ -29,11 +29,11 @@ func upgrades() []reports.Leg {
 		},
 		Findings: []reports.LegFinding{
 			{
-				Requirement: "upgrade.back.content", Verdict: requirement.Tolerated, Step: "back", Definition: "widgets.example.com", Namespace: "default", Name: "a", Version: "v1", Field: "spec.a", Before: "1", Message: hostile, Count: 1,
-			},
-			{
 				Requirement: "upgrade.read.get", Verdict: requirement.Failed, Step: "read", Definition: "widgets.example.com", Namespace: "default", Name: "b<script>", Version: "v1",
 				Message: "it cannot be read", Count: 3, Others: []string{"default/c", hostile}, Commands: []string{"kubectl get widgets b", hostile},
+			},
+			{
+				Requirement: "upgrade.back.content", Verdict: requirement.Tolerated, Step: "back", Definition: "widgets.example.com", Namespace: "default", Name: "a", Version: "v1", Field: "spec.a", Before: "1", Message: hostile, Count: 1,
 			},
 		},
 	}}
@@ -98,7 +98,7 @@ func TestLegTable(t *testing.T) {
 	if got := StepSummary(explained); got != "Failed: 2 findings of 9 objects" {
 		t.Error(got)
 	}
-	if got := LegFindingText(leg.Findings[1]); !strings.HasPrefix(got, "widgets.example.com default/b<script>: it cannot be read\nand 2 more: default/c, ") || !strings.Contains(got, "\n    kubectl get widgets b") {
+	if got := LegFindingText(leg.Findings[0]); !strings.HasPrefix(got, "widgets.example.com default/b<script>: it cannot be read\nand 2 more: default/c, ") || !strings.Contains(got, "\n    kubectl get widgets b") {
 		t.Error(got)
 	}
 }

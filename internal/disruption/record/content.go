@@ -11,7 +11,7 @@ import (
 )
 
 // compare finds what was lost, and what was converted differently.
-func (s *span) compare(h *History, f *Facts) ([]Finding, error) {
+func (s *span) compare(h *History, f *Facts) ([]Anomaly, error) {
 	lost, err := s.lost(h, f)
 	if err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func (s *span) compare(h *History, f *Facts) ([]Finding, error) {
 }
 
 // lost judges the registers. All operations count, those before quiet too.
-func (*span) lost(h *History, f *Facts) ([]Finding, error) {
+func (*span) lost(h *History, f *Facts) ([]Anomaly, error) {
 	var operations []history.Operation
 	for _, o := range h.Operations {
 		if single, is := o.History(); is {
@@ -31,13 +31,13 @@ func (*span) lost(h *History, f *Facts) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	lost, undecided := Finding{Kind: FoundLost}, Finding{Kind: FoundUndecided}
+	lost, undecided := Anomaly{Kind: FoundLost}, Anomaly{Kind: FoundUndecided}
 	for _, v := range violations {
-		finding := &lost
+		anomaly := &lost
 		if v.Undecided {
-			finding = &undecided
+			anomaly = &undecided
 		}
-		finding.add(v.String())
+		anomaly.add(v.String())
 	}
 	f.Lost = lost.Count
 	lost.Text = english.Plural(lost.Count, "answer", "") + " can't be explained by the writes that were acknowledged before"
@@ -46,16 +46,16 @@ func (*span) lost(h *History, f *Facts) ([]Finding, error) {
 }
 
 // add counts an example.
-func (f *Finding) add(example string) {
+func (f *Anomaly) add(example string) {
 	f.Count++
 	if len(f.Examples) < maxExamples {
 		f.Examples = append(f.Examples, example)
 	}
 }
 
-// found returns the findings that were made.
-func found(all ...Finding) []Finding {
-	var made []Finding
+// found returns the anomalies that there are.
+func found(all ...Anomaly) []Anomaly {
+	var made []Anomaly
 	for _, f := range all {
 		if f.Count > 0 {
 			made = append(made, f)
@@ -68,8 +68,8 @@ func found(all ...Finding) []Finding {
 type content struct{ object, version, content string }
 
 // wrong compares digests with those of before the fault.
-func (s *span) wrong(h *History, f *Facts) []Finding {
-	wrong, unstable := Finding{Kind: FoundWrong}, Finding{Kind: FoundUnstable}
+func (s *span) wrong(h *History, f *Facts) []Anomaly {
+	wrong, unstable := Anomaly{Kind: FoundWrong}, Anomaly{Kind: FoundUnstable}
 	quiet, differs := map[content]string{}, map[content]bool{}
 	for seen := range sights(h) {
 		switch digest, known := quiet[seen.content]; {

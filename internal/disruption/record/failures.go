@@ -76,31 +76,31 @@ func (f Failure) String() string {
 	return fmt.Sprintf("%d × %s at %s: %s", f.Count(), f.Verb, f.Version, f.Example)
 }
 
-// failed are the findings about operations that failed, and about the time until none does.
-func (s *span) failed(f Facts) []Finding {
-	var findings []Finding
-	add := func(kind FindingKind, what string, of []Failure) {
-		finding := Finding{Kind: kind}
+// failed are the anomalies about operations that failed, and about the time until none does.
+func (s *span) failed(f Facts) []Anomaly {
+	var anomalies []Anomaly
+	add := func(kind AnomalyKind, what string, of []Failure) {
+		anomaly := Anomaly{Kind: kind}
 		for _, failure := range of {
-			finding.Count += failure.Count()
-			if len(finding.Examples) < maxExamples {
-				finding.Examples = append(finding.Examples, failure.String())
+			anomaly.Count += failure.Count()
+			if len(anomaly.Examples) < maxExamples {
+				anomaly.Examples = append(anomaly.Examples, failure.String())
 			}
 		}
-		if finding.Count > 0 {
-			finding.Text = english.Plural(finding.Count, "operation", "") + what
-			findings = append(findings, finding)
+		if anomaly.Count > 0 {
+			anomaly.Text = english.Plural(anomaly.Count, "operation", "") + what
+			anomalies = append(anomalies, anomaly)
 		}
 	}
 	add(FoundFailed, " failed", f.Failures)
 	atStorage := slices.DeleteFunc(slices.Clone(f.Failures), func(f Failure) bool { return !f.Storage })
 	add(FoundStorage, " at the storage version failed, though none needs a conversion", atStorage)
 	if f.Recovery == nil {
-		findings = append(findings, Finding{
+		anomalies = append(anomalies, Anomaly{
 			Kind: NotRecovered, Count: 1, Text: fmt.Sprintf("the level from before the fault was not reached again within %s of its end", round(f.After)),
 		})
 	}
-	return findings
+	return anomalies
 }
 
 // Outage is how long nothing succeeded at a version.

@@ -24,31 +24,31 @@ func UsualBounds() Bounds {
 	}
 }
 
-// FindingKind is what a finding is about.
-type FindingKind string
+// AnomalyKind is what an anomaly is about.
+type AnomalyKind string
 
-// The kinds of findings.
+// The kinds of anomalies.
 const (
-	FoundLost      FindingKind = "lost"          // what clients were answered can't be explained: an acknowledged write was lost, say
-	FoundUndecided FindingKind = "undecided"     // too many operations overlap to find out
-	FoundWrong     FindingKind = "wrong"         // a conversion differs from what the quiet webhook answered
-	FoundUnstable  FindingKind = "unstable"      // the quiet webhook itself answered differently, so nothing can be compared with it
-	FoundFailed    FindingKind = "failed"        // operations failed since the fault began
-	FoundStorage   FindingKind = "storage"       // some of them need no conversion
-	NotRecovered   FindingKind = "not recovered" // the level of before was not reached until the end
-	WatchGone      FindingKind = "watch gone"    // a watch ended and did not come back
-	WatchSilent    FindingKind = "watch silent"  // a watch is open and shows nothing any more
-	FoundLeak      FindingKind = "leak"          // the memory of the webhook's process grows
+	FoundLost      AnomalyKind = "lost"          // what clients were answered can't be explained: an acknowledged write was lost, say
+	FoundUndecided AnomalyKind = "undecided"     // too many operations overlap to find out
+	FoundWrong     AnomalyKind = "wrong"         // a conversion differs from what the quiet webhook answered
+	FoundUnstable  AnomalyKind = "unstable"      // the quiet webhook itself answered differently, so nothing can be compared with it
+	FoundFailed    AnomalyKind = "failed"        // operations failed since the fault began
+	FoundStorage   AnomalyKind = "storage"       // some of them need no conversion
+	NotRecovered   AnomalyKind = "not recovered" // the level of before was not reached until the end
+	WatchGone      AnomalyKind = "watch gone"    // a watch ended and did not come back
+	WatchSilent    AnomalyKind = "watch silent"  // a watch is open and shows nothing any more
+	FoundLeak      AnomalyKind = "leak"          // the memory of the webhook's process grows
 
-	OverRecovery FindingKind = "objective recovery" // more than the objectives allow
-	OverFailed   FindingKind = "objective failed"
-	OverLost     FindingKind = "objective lost"
-	OverWrong    FindingKind = "objective wrong"
+	OverRecovery AnomalyKind = "objective recovery" // more than the objectives allow
+	OverFailed   AnomalyKind = "objective failed"
+	OverLost     AnomalyKind = "objective lost"
+	OverWrong    AnomalyKind = "objective wrong"
 )
 
-// Finding is something that a scenario may not allow.
-type Finding struct {
-	Kind     FindingKind `json:"kind"`
+// Anomaly is something that a scenario may not allow.
+type Anomaly struct {
+	Kind     AnomalyKind `json:"kind"`
 	Count    int         `json:"count"`
 	Text     string      `json:"text"`               // one sentence without its full stop
 	Examples []string    `json:"examples,omitempty"` // at most maxExamples
@@ -58,19 +58,19 @@ const maxExamples = 5
 
 // Report is what a record comes to.
 type Report struct {
-	Void     []string  `json:"void,omitempty"` // why the record can't be judged; without a reason it is valid
-	Facts    Facts     `json:"facts"`
-	Findings []Finding `json:"findings,omitempty"` // none if the record is void
+	Void      []string  `json:"void,omitempty"` // why the record can't be judged; without a reason it is valid
+	Facts     Facts     `json:"facts"`
+	Anomalies []Anomaly `json:"findings,omitempty"` // none if the record is void
 }
 
-// Found returns the finding of a kind, and whether there is one.
-func (r Report) Found(kind FindingKind) (Finding, bool) {
-	for _, f := range r.Findings {
+// Found returns the anomaly of a kind, and whether there is one.
+func (r Report) Found(kind AnomalyKind) (Anomaly, bool) {
+	for _, f := range r.Anomalies {
 		if f.Kind == kind {
 			return f, true
 		}
 	}
-	return Finding{}, false
+	return Anomaly{}, false
 }
 
 // Facts are the figures. Times are nil if what they measure did not happen.
@@ -119,7 +119,7 @@ func JudgeWithin(h *History, b Bounds) (Report, error) {
 	f := Facts{Quiet: s.began - s.quiet, Fault: s.ended - s.began, After: s.end - s.ended, Lag: s.lag(h)}
 	s.count(&f)
 	s.measure(&f)
-	findings, err := s.compare(h, &f)
+	anomalies, err := s.compare(h, &f)
 	if err != nil {
 		return Report{}, err
 	}
@@ -128,8 +128,8 @@ func JudgeWithin(h *History, b Bounds) (Report, error) {
 	f.Undisturbed = f.Failed == 0 && f.Outage() == 0 && f.Recovery != nil && *f.Recovery == 0
 	r := Report{Facts: f, Void: s.disturbed(h, f)}
 	if len(r.Void) == 0 {
-		r.Findings = slices.Concat(s.failed(f), findings, gone, leaks(f.Memory))
-		r.Findings = append(r.Findings, exceeded(h.Header.Objective, f, h.Header.Limit)...)
+		r.Anomalies = slices.Concat(s.failed(f), anomalies, gone, leaks(f.Memory))
+		r.Anomalies = append(r.Anomalies, exceeded(h.Header.Objective, f, h.Header.Limit)...)
 	}
 	return r, nil
 }
@@ -145,6 +145,6 @@ func Recovered(h *History) bool {
 	if s.measure(&f); f.Recovery == nil {
 		return false
 	}
-	_, findings := s.watches(h)
-	return len(findings) == 0
+	_, anomalies := s.watches(h)
+	return len(anomalies) == 0
 }

@@ -53,7 +53,7 @@ func TestWrongNamesFields(t *testing.T) {
 func TestFindings(t *testing.T) {
 	for name, test := range map[string]struct {
 		sim  sim
-		want []FindingKind
+		want []AnomalyKind
 		hold func(f Facts) string // what is wrong with the facts; nothing is ""
 	}{
 		"nothing": {sim{}, nil, func(f Facts) string {
@@ -62,19 +62,19 @@ func TestFindings(t *testing.T) {
 			}
 			return ""
 		}},
-		"refused while it lasts": {sim{answer: failing(0, 2*second)}, []FindingKind{FoundFailed}, func(f Facts) string {
+		"refused while it lasts": {sim{answer: failing(0, 2*second)}, []AnomalyKind{FoundFailed}, func(f Facts) string {
 			if f.Undisturbed || !about(f.FirstFailure, 0) || !about(f.FirstSuccess, 0) || !about(f.Recovery, 0) || !about(new(f.Outage()), 2*second) || len(f.Outages) != 2 {
 				return "times"
 			}
 			return ""
 		}},
-		"refused for longer": {sim{answer: failing(0, 4*second)}, []FindingKind{FoundFailed}, func(f Facts) string {
+		"refused for longer": {sim{answer: failing(0, 4*second)}, []AnomalyKind{FoundFailed}, func(f Facts) string {
 			if !about(f.Recovery, 2*second) || !about(f.FirstSuccess, 2*second) || !about(new(f.Outage()), 4*second) {
 				return "times"
 			}
 			return ""
 		}},
-		"late": {sim{answer: failing(second, 2*second)}, []FindingKind{FoundFailed}, func(f Facts) string {
+		"late": {sim{answer: failing(second, 2*second)}, []AnomalyKind{FoundFailed}, func(f Facts) string {
 			if !about(f.FirstFailure, second) || !about(new(f.Outage()), second) || !about(f.Recovery, 0) {
 				return "times"
 			}
@@ -90,13 +90,13 @@ func TestFindings(t *testing.T) {
 			if s.during(o) && !o.Storage {
 				fail(o, Timeout, second)
 			}
-		}}, []FindingKind{FoundFailed}, func(f Facts) string {
+		}}, []AnomalyKind{FoundFailed}, func(f Facts) string {
 			if !about(f.FirstFailure, second) || !about(f.Recovery, 0) || f.Failures[0].Longest != second || f.Failures[0].Error != Timeout {
 				return "times"
 			}
 			return ""
 		}},
-		"never again": {sim{answer: failing(0, time.Hour)}, []FindingKind{FoundFailed, NotRecovered}, func(f Facts) string {
+		"never again": {sim{answer: failing(0, time.Hour)}, []AnomalyKind{FoundFailed, NotRecovered}, func(f Facts) string {
 			if f.Recovery != nil || f.FirstSuccess != nil || !about(new(f.Outage()), 7*second) {
 				return "times"
 			}
@@ -116,7 +116,7 @@ func TestFindings(t *testing.T) {
 			if o.Call >= s.ended && !o.Storage {
 				o.Return += 100 * millisecond
 			}
-		}}, []FindingKind{NotRecovered}, nil},
+		}}, []AnomalyKind{NotRecovered}, nil},
 		"few are slow": {sim{answer: func(s *sim, o *Operation) {
 			if o.Call >= s.ended && int(o.Call/time.Microsecond)%2000 == 0 && !o.Storage {
 				o.Return += 3 * millisecond // less than counts
@@ -139,7 +139,7 @@ func TestFindings(t *testing.T) {
 			if at := o.Call - s.ended; at >= 3*second && at < 3*second+20*millisecond {
 				fail(o, Internal, millisecond)
 			}
-		}}, []FindingKind{FoundFailed, FoundStorage}, func(f Facts) string {
+		}}, []AnomalyKind{FoundFailed, FoundStorage}, func(f Facts) string {
 			if !about(f.Recovery, 3*second) || f.Failures[0].After == 0 || f.Failures[0].During != 0 {
 				return "recovery"
 			}
@@ -149,7 +149,7 @@ func TestFindings(t *testing.T) {
 			if s.during(o) {
 				fail(o, Unavailable, millisecond)
 			}
-		}}, []FindingKind{FoundFailed, FoundStorage}, func(f Facts) string {
+		}}, []AnomalyKind{FoundFailed, FoundStorage}, func(f Facts) string {
 			if len(f.Outages) != 3 {
 				return "outages"
 			}
@@ -159,7 +159,7 @@ func TestFindings(t *testing.T) {
 			if s.during(o) && o.Version == "v1alpha1" {
 				fail(o, Answer, millisecond)
 			}
-		}}, []FindingKind{FoundFailed}, func(f Facts) string {
+		}}, []AnomalyKind{FoundFailed}, func(f Facts) string {
 			if len(f.Outages) != 1 || f.Outages[0].Version != "v1alpha1" || f.Outages[0].Count != 1 || !about(&f.Outages[0].Sum, 2*second) {
 				return "outages"
 			}
@@ -168,7 +168,7 @@ func TestFindings(t *testing.T) {
 		"twice": {sim{answer: func(s *sim, o *Operation) {
 			failing(0, 500*millisecond)(s, o)
 			failing(second, 2*second)(s, o)
-		}}, []FindingKind{FoundFailed}, func(f Facts) string {
+		}}, []AnomalyKind{FoundFailed}, func(f Facts) string {
 			if o := f.Outages[0]; o.Count != 2 || !about(&o.Longest, second) || !about(&o.Sum, 1500*millisecond) {
 				return "outages"
 			}
@@ -178,7 +178,7 @@ func TestFindings(t *testing.T) {
 			if s.during(o) && !o.Storage && s.random.IntN(3) == 0 {
 				fail(o, Refused, millisecond)
 			}
-		}}, []FindingKind{FoundFailed}, func(f Facts) string {
+		}}, []AnomalyKind{FoundFailed}, func(f Facts) string {
 			if f.Outage() != 0 || f.Failed < 50 {
 				return "outage"
 			}
@@ -186,7 +186,7 @@ func TestFindings(t *testing.T) {
 		}},
 		"under way when it began": {sim{change: func(s *sim, h *History) {
 			fail(firstAfter(h, s.began-10*millisecond), Reset, 20*millisecond)
-		}}, []FindingKind{FoundFailed}, func(f Facts) string {
+		}}, []AnomalyKind{FoundFailed}, func(f Facts) string {
 			if f.Failed != 1 || f.Failures[0].During != 1 || !about(f.FirstFailure, 10*millisecond) {
 				return "failures"
 			}
@@ -212,12 +212,12 @@ func TestFindings(t *testing.T) {
 			if s.during(o) && o.Version == "v1beta1" && o.Verb == Get {
 				o.Digest = "other"
 			}
-		}}, []FindingKind{FoundWrong}, nil},
+		}}, []AnomalyKind{FoundWrong}, nil},
 		"wrong afterwards": {sim{answer: func(s *sim, o *Operation) {
 			if o.Call > s.ended && o.Version == "v1beta1" && o.Verb == Patch {
 				o.Digest = "of v1"
 			}
-		}}, []FindingKind{FoundWrong}, nil},
+		}}, []AnomalyKind{FoundWrong}, nil},
 		"wrong in a list": {sim{change: func(s *sim, h *History) {
 			for i := range h.Operations {
 				if o := &h.Operations[i]; s.during(o) && o.Verb == List {
@@ -225,14 +225,14 @@ func TestFindings(t *testing.T) {
 					return
 				}
 			}
-		}}, []FindingKind{FoundWrong}, func(f Facts) string {
+		}}, []AnomalyKind{FoundWrong}, func(f Facts) string {
 			if f.Wrong != 1 {
 				return "wrong"
 			}
 			return ""
 		}},
-		"wrong in a watch": {sim{change: func(_ *sim, h *History) { h.Watches[len(h.Watches)-1].Sight.Digest = "other" }}, []FindingKind{FoundWrong}, nil},
-		"unstable before":  {sim{change: func(s *sim, h *History) { firstAfter(h, s.warm).Digest = "other" }}, []FindingKind{FoundUnstable}, nil},
+		"wrong in a watch": {sim{change: func(_ *sim, h *History) { h.Watches[len(h.Watches)-1].Sight.Digest = "other" }}, []AnomalyKind{FoundWrong}, nil},
+		"unstable before":  {sim{change: func(s *sim, h *History) { firstAfter(h, s.warm).Digest = "other" }}, []AnomalyKind{FoundUnstable}, nil},
 		"never seen before": {sim{change: func(s *sim, h *History) { firstAfter(h, s.ended).Content = "new" }}, nil, func(f Facts) string {
 			if f.Uncompared != 1 {
 				return "uncompared"
@@ -242,7 +242,7 @@ func TestFindings(t *testing.T) {
 		"lost write": {sim{change: func(s *sim, h *History) {
 			first := firstAfter(h, s.ended)
 			first.Seen = &history.State{Exists: true, Content: "older"}
-		}}, []FindingKind{FoundLost}, func(f Facts) string {
+		}}, []AnomalyKind{FoundLost}, func(f Facts) string {
 			if f.Lost == 0 {
 				return "lost"
 			}
@@ -250,14 +250,14 @@ func TestFindings(t *testing.T) {
 		}},
 		"lost before the fault": {sim{change: func(_ *sim, h *History) {
 			firstAfter(h, 0).Seen = &history.State{Exists: true, Content: "older"}
-		}}, []FindingKind{FoundLost}, nil},
+		}}, []AnomalyKind{FoundLost}, nil},
 		"timed out, may have happened": {sim{answer: func(s *sim, o *Operation) {
 			if s.during(o) && o.Verb == Patch {
 				written := o.Written
 				fail(o, Timeout, 50*millisecond)
 				o.Outcome, o.Written = history.Unknown, written
 			}
-		}}, []FindingKind{FoundFailed, FoundStorage}, nil},
+		}}, []AnomalyKind{FoundFailed, FoundStorage}, nil},
 		"watch back": {sim{change: func(s *sim, h *History) { interrupted(h, 1, s.began+second, s.ended) }}, nil, func(f Facts) string {
 			i := slices.IndexFunc(f.Watches, func(w WatchFact) bool { return w.Version == "v1beta1" })
 			w := f.Watches[i]
@@ -266,12 +266,12 @@ func TestFindings(t *testing.T) {
 			}
 			return ""
 		}},
-		"watch gone":               {sim{change: func(s *sim, h *History) { interrupted(h, 1, s.began+second, time.Hour) }}, []FindingKind{WatchGone}, nil},
+		"watch gone":               {sim{change: func(s *sim, h *History) { interrupted(h, 1, s.began+second, time.Hour) }}, []AnomalyKind{WatchGone}, nil},
 		"watch ended at the end":   {sim{change: func(s *sim, h *History) { interrupted(h, 1, s.end-second/2, time.Hour) }}, nil, nil},
-		"watch ended by ourselves": {sim{change: func(s *sim, h *History) { interrupted(h, 1, s.ended, time.Hour); cancelLast(h) }}, []FindingKind{WatchSilent}, nil},
+		"watch ended by ourselves": {sim{change: func(s *sim, h *History) { interrupted(h, 1, s.ended, time.Hour); cancelLast(h) }}, []AnomalyKind{WatchSilent}, nil},
 		"watch silent": {sim{change: func(s *sim, h *History) {
 			h.Watches = slices.DeleteFunc(h.Watches, func(w WatchEvent) bool { return w.Client == 2 && w.At > s.began })
-		}}, []FindingKind{WatchSilent}, nil},
+		}}, []AnomalyKind{WatchSilent}, nil},
 		"nothing written to show": {sim{change: func(s *sim, h *History) {
 			h.Watches = slices.DeleteFunc(h.Watches, func(w WatchEvent) bool { return w.At > s.began })
 			for i := range h.Operations {
@@ -290,8 +290,8 @@ func TestFindings(t *testing.T) {
 			if len(r.Void) > 0 {
 				t.Fatalf("it is void: %v", r.Void)
 			}
-			var got []FindingKind
-			for _, f := range r.Findings {
+			var got []AnomalyKind
+			for _, f := range r.Anomalies {
 				got = append(got, f.Kind)
 				if f.Count == 0 || f.Text == "" || len(f.Examples) > maxExamples {
 					t.Errorf("bad finding %+v", f)
@@ -300,7 +300,7 @@ func TestFindings(t *testing.T) {
 			slices.Sort(got)
 			slices.Sort(test.want)
 			if !slices.Equal(got, test.want) {
-				t.Errorf("found %v, want %v: %+v", got, test.want, r.Findings)
+				t.Errorf("found %v, want %v: %+v", got, test.want, r.Anomalies)
 			}
 			if test.hold != nil {
 				if wrong := test.hold(r.Facts); wrong != "" {
@@ -414,8 +414,8 @@ func TestVoid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := judged(t, (&sim{answer: failing(0, second), change: test.change}).history())
-			if len(r.Void) != 1 || !strings.Contains(r.Void[0], test.want) || len(r.Findings) > 0 {
-				t.Errorf("got %q with %v, want %q", r.Void, r.Findings, test.want)
+			if len(r.Void) != 1 || !strings.Contains(r.Void[0], test.want) || len(r.Anomalies) > 0 {
+				t.Errorf("got %q with %v, want %q", r.Void, r.Anomalies, test.want)
 			}
 		})
 	}
@@ -534,18 +534,18 @@ func TestObjectives(t *testing.T) {
 	f := judged(t, h).Facts
 	for name, test := range map[string]struct {
 		limit objective.Limit
-		want  map[FindingKind]string
+		want  map[AnomalyKind]string
 	}{
 		"none":  {},
 		"loose": {limit: objective.Limit{Recovery: new(5 * second), Failed: new(f.Failed), Lost: new(f.Lost), Wrong: new(f.Wrong)}},
-		"tight": {objective.Limit{Recovery: new(second / 2), Failed: new(f.Failed - 1), Lost: new(0), Wrong: new(0)}, map[FindingKind]string{
+		"tight": {objective.Limit{Recovery: new(second / 2), Failed: new(f.Failed - 1), Lost: new(0), Wrong: new(0)}, map[AnomalyKind]string{
 			OverRecovery: "and the objective allows 500ms", OverFailed: fmt.Sprintf("%d operations failed, and the objective allows %d", f.Failed, f.Failed-1),
 			OverLost: "and the objective allows 0", OverWrong: fmt.Sprintf("%d answers wrong, and the objective allows 0", f.Wrong),
 		}},
 	} {
 		h.Header.Objective = test.limit
 		r := judged(t, h)
-		for _, kind := range []FindingKind{OverRecovery, OverFailed, OverLost, OverWrong} {
+		for _, kind := range []AnomalyKind{OverRecovery, OverFailed, OverLost, OverWrong} {
 			got, there := r.Found(kind)
 			if want, wanted := test.want[kind]; there != wanted || !strings.Contains(got.Text, want) {
 				t.Errorf("%s: %s: got %q, want %q", name, kind, got.Text, want)

@@ -22,10 +22,10 @@ func memoryOf(h *History) *memory.Trend {
 	})
 }
 
-// leaks is the finding about a memory that grows.
-func leaks(m *memory.Trend) []Finding {
+// leaks is the anomaly about a memory that grows.
+func leaks(m *memory.Trend) []Anomaly {
 	if m == nil || !m.Leaks {
 		return nil
 	}
-	return []Finding{{Kind: FoundLeak, Count: 1, Text: "the webhook's memory grew " + m.String()}}
+	return []Anomaly{{Kind: FoundLeak, Count: 1, Text: "the webhook's memory grew " + m.String()}}
 }

@@ -327,5 +327,5 @@ func TestPercentiles(t *testing.T) {
 
 // watchless reports whether a watch has not recovered.
 func watchless(r Report) bool {
-	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Kind == WatchGone || f.Kind == WatchSilent })
+	return slices.ContainsFunc(r.Anomalies, func(f Anomaly) bool { return f.Kind == WatchGone || f.Kind == WatchSilent })
 }

@@ -8,10 +8,10 @@ import (
 )
 
 // exceeded compares the figures with what the objectives allow. The limit is how long recovery was waited for.
-func exceeded(o objective.Limit, f Facts, limit time.Duration) []Finding {
-	var findings []Finding
-	add := func(kind FindingKind, count int, format string, values ...any) {
-		findings = append(findings, Finding{Kind: kind, Count: count, Text: fmt.Sprintf(format, values...)})
+func exceeded(o objective.Limit, f Facts, limit time.Duration) []Anomaly {
+	var anomalies []Anomaly
+	add := func(kind AnomalyKind, count int, format string, values ...any) {
+		anomalies = append(anomalies, Anomaly{Kind: kind, Count: count, Text: fmt.Sprintf(format, values...)})
 	}
 	if o.Recovery != nil {
 		took := f.Recovery
@@ -28,7 +28,7 @@ func exceeded(o objective.Limit, f Facts, limit time.Duration) []Finding {
 		}
 	}
 	for _, each := range []struct {
-		kind     FindingKind
+		kind     AnomalyKind
 		limit    *int
 		measured int
 		what     string
@@ -45,5 +45,5 @@ func exceeded(o objective.Limit, f Facts, limit time.Duration) []Finding {
 			add(each.kind, each.measured, "%d "+each.what+", and the objective allows %d", each.measured, plural, *each.limit)
 		}
 	}
-	return findings
+	return anomalies
 }

@@ -5,7 +5,7 @@
 // number, so that a file that was cut is noticed.
 //
 // Judge finds out from a history what the disruption did to the clients: what was lost, what was wrong, what failed, and how long it
-// took until all was as before. It performs no I/O and knows no requirements: scenarios decide what its findings mean for them.
+// took until all was as before. It performs no I/O and knows no requirements: scenarios decide what its anomalies mean for them.
 package record
 
 import (

@@ -34,7 +34,7 @@ type watcher struct {
 }
 
 // watches follows each watch.
-func (s *span) watches(h *History) ([]WatchFact, []Finding) {
+func (s *span) watches(h *History) ([]WatchFact, []Anomaly) {
 	events := slices.Clone(h.Watches)
 	slices.SortStableFunc(events, func(a, b WatchEvent) int { return cmp.Compare(a.At, b.At) })
 	facts, clients := map[string]*WatchFact{}, map[int]*watcher{}
@@ -50,13 +50,13 @@ func (s *span) watches(h *History) ([]WatchFact, []Finding) {
 		}
 		s.follow(e, clients[e.Client], facts[e.Version])
 	}
-	findings := s.unfinished(h, clients, facts)
+	anomalies := s.unfinished(h, clients, facts)
 	var all []WatchFact
 	for _, fact := range facts {
 		all = append(all, *fact)
 	}
 	slices.SortFunc(all, func(a, b WatchFact) int { return cmp.Compare(a.Version, b.Version) })
-	return all, findings
+	return all, anomalies
 }
 
 // follow notes an event.
@@ -89,8 +89,8 @@ func (s *span) follow(e WatchEvent, w *watcher, fact *WatchFact) {
 }
 
 // unfinished finds the watches that are not open at the end, and those that show nothing.
-func (s *span) unfinished(h *History, clients map[int]*watcher, facts map[string]*WatchFact) []Finding {
-	gone, silent := Finding{Kind: WatchGone}, Finding{Kind: WatchSilent}
+func (s *span) unfinished(h *History, clients map[int]*watcher, facts map[string]*WatchFact) []Anomaly {
+	gone, silent := Anomaly{Kind: WatchGone}, Anomaly{Kind: WatchSilent}
 	written := s.lastWrite(h)
 	var numbers []int
 	for n := range clients {

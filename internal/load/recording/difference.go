@@ -172,13 +172,13 @@ func (c *comparing) compare(ctx context.Context, i int) {
 		c.skip(i, missing)
 		return
 	}
-	found := c.findings(q, a, b)
-	var unsteady []finding
+	found := c.deviations(q, a, b)
+	var unsteady []deviation
 	cut, live := false, c.live(a, b)
 	if len(found) > 0 {
 		again := c.again(ctx, q)
 		if cut = again.interrupted; !cut {
-			unsteady = c.findings(q, live, again)
+			unsteady = c.deviations(q, live, again)
 		}
 	}
 	c.mu.Lock()
@@ -240,7 +240,7 @@ func (c *comparing) fail(i int, a, b outcome) {
 		f.Redacted++
 	}
 	if i < f.question {
-		f.question, f.First = i, c.example(i, finding{object: -1, a: a.words(), b: b.words()})
+		f.question, f.First = i, c.example(i, deviation{object: -1, a: a.words(), b: b.words()})
 	}
 }
 
@@ -254,8 +254,8 @@ func (c *comparing) skip(i int, reason string) {
 	}
 }
 
-// add counts a finding. The example is the one of the first question, in whatever order they are answered.
-func (c *comparing) add(i int, f finding, answered time.Time, live outcome) {
+// add counts a deviation. The example is the one of the first question, in whatever order they are answered.
+func (c *comparing) add(i int, f deviation, answered time.Time, live outcome) {
 	if !slices.Contains(c.unlike[i], f.key) {
 		c.unlike[i] = append(c.unlike[i], f.key)
 	}
@@ -287,8 +287,8 @@ func (c *comparing) confirm(ctx context.Context) {
 			c.cut = true
 			return
 		}
-		f := finding{key: k, object: d.object}
-		c.chance[k] = f.among(c.findings(q, d.live, again.only(d.object)))
+		f := deviation{key: k, object: d.object}
+		c.chance[k] = f.among(c.deviations(q, d.live, again.only(d.object)))
 	}
 }
 

@@ -137,8 +137,8 @@ func (o outcome) only(object int) outcome {
 	return o
 }
 
-// finding is a difference between two outcomes.
-type finding struct {
+// deviation is a difference between two outcomes.
+type deviation struct {
 	key
 	object int    // in the request; -1 when it is about the request as a whole
 	at     string // path with indices
@@ -146,8 +146,8 @@ type finding struct {
 }
 
 // among reports whether others are about the same: the field, or whatever the verdicts and messages are.
-func (f finding) among(others []finding) bool {
-	return slices.ContainsFunc(others, func(o finding) bool {
+func (f deviation) among(others []deviation) bool {
+	return slices.ContainsFunc(others, func(o deviation) bool {
 		if f.what == FieldDiffers {
 			return o.key == f.key
 		}
@@ -156,7 +156,7 @@ func (f finding) among(others []finding) bool {
 }
 
 // explained reports whether redaction may be the reason of a difference from a recorded outcome.
-func (f finding) explained(r Redaction, recorded, live outcome) bool {
+func (f deviation) explained(r Redaction, recorded, live outcome) bool {
 	switch f.what {
 	case FieldDiffers:
 		return r.Explains(f.a, f.b)
@@ -167,14 +167,14 @@ func (f finding) explained(r Redaction, recorded, live outcome) bool {
 	return false
 }
 
-// findings returns the differences between two outcomes.
-func (c *comparing) findings(q *Question, a, b outcome) []finding {
+// deviations returns the differences between two outcomes.
+func (c *comparing) deviations(q *Question, a, b outcome) []deviation {
 	if a.verdict != b.verdict {
 		k := key{what: VerdictDiffers, a: a.verdict, b: b.verdict}
-		return append(c.fields(q, a, b), finding{key: k, object: -1, a: a.words(), b: b.words()})
+		return append(c.fields(q, a, b), deviation{key: k, object: -1, a: a.words(), b: b.words()})
 	}
 	if a.message != b.message {
-		return append(c.fields(q, a, b), finding{key: key{what: MessageDiffers}, object: -1, a: sentence(a.message), b: sentence(b.message)})
+		return append(c.fields(q, a, b), deviation{key: key{what: MessageDiffers}, object: -1, a: sentence(a.message), b: sentence(b.message)})
 	}
 	return c.fields(q, a, b)
 }
@@ -182,8 +182,8 @@ func (c *comparing) findings(q *Question, a, b outcome) []finding {
 func sentence(text string) json.RawMessage { return value(text) }
 
 // fields returns the fields in which converted objects differ, where both sides have them.
-func (c *comparing) fields(q *Question, a, b outcome) []finding {
-	var found []finding
+func (c *comparing) fields(q *Question, a, b outcome) []deviation {
+	var found []deviation
 	for i := range min(len(a.objects), len(b.objects)) {
 		if a.objects[i] == nil || b.objects[i] == nil {
 			continue
@@ -194,7 +194,7 @@ func (c *comparing) fields(q *Question, a, b outcome) []finding {
 			s = c.Schema(gvk.Group, gvk.Kind, gvk.Version)
 		}
 		for _, l := range s.Apart(a.objects[i], b.objects[i]) {
-			f := finding{key: key{what: FieldDiffers, kind: gvk.Kind, path: s.Place(l.Path)}, object: i, at: l.Path}
+			f := deviation{key: key{what: FieldDiffers, kind: gvk.Kind, path: s.Place(l.Path)}, object: i, at: l.Path}
 			if !l.Added {
 				f.a = value(l.Before)
 			}
@@ -216,8 +216,8 @@ func value(v any) json.RawMessage {
 	return text
 }
 
-// example describes a finding to people.
-func (c *comparing) example(i int, f finding) Example {
+// example describes a deviation to people.
+func (c *comparing) example(i int, f deviation) Example {
 	q := c.questions[i]
 	e := Example{Line: q.Line, To: q.Request.DesiredAPIVersion, Path: f.at, A: f.a, B: f.b}
 	if at := max(f.object, 0); at < len(q.Request.Objects) {

@@ -255,7 +255,7 @@ func violated(t *testing.T, o disruption.Outcome, want string) {
 	if err != nil || len(report.Void) > 0 || report.Facts.Operations == 0 || report.Facts.Compared == 0 {
 		t.Errorf("%s: %v, void: %v, %d operations, %d compared", o.Scenario.ID, err, report.Void, report.Facts.Operations, report.Facts.Compared)
 	}
-	for _, kind := range []record.FindingKind{record.FoundLost, record.FoundWrong} {
+	for _, kind := range []record.AnomalyKind{record.FoundLost, record.FoundWrong} {
 		if f, is := report.Found(kind); is {
 			t.Errorf("%s: %s", o.Scenario.ID, f.Text)
 		}

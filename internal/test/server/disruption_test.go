@@ -186,8 +186,8 @@ func disruptReference(t *testing.T, ids ...requirement.ID) {
 				t.Errorf("%s: no %s succeeded", id, verb)
 			}
 		}
-		for _, f := range report.Findings {
-			timed := slices.Contains([]record.FindingKind{record.NotRecovered, record.WatchSilent, record.WatchGone}, f.Kind)
+		for _, f := range report.Anomalies {
+			timed := slices.Contains([]record.AnomalyKind{record.NotRecovered, record.WatchSilent, record.WatchGone}, f.Kind)
 			if !timed && o.Scenario.Forbids(f.Kind) {
 				t.Errorf("%s: %s", id, strings.Join(append([]string{f.Text}, f.Examples...), "\n"))
 			}
@@ -315,7 +315,7 @@ func catchFrail(t *testing.T, bugs []frailty) {
 			if err != nil {
 				t.Error(err)
 			}
-			for _, f := range report.Findings {
+			for _, f := range report.Anomalies {
 				reasons = append(reasons, f.Text)
 			}
 			reasons = append(reasons, s.Answered(report.Facts)...)
