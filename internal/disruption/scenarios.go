@@ -36,8 +36,11 @@ type Scenario struct {
 	after func(context.Context, *stage) error
 }
 
-// harmless is of scenarios during which no request may fail.
-const harmless = true
+// harmlessly returns the scenario as one during which no request may fail.
+func (s Scenario) harmlessly() Scenario {
+	s.harmless = true
+	return s
+}
 
 // build says which program a scenario begins with.
 type build int
@@ -114,9 +117,9 @@ func processScenarios() []Scenario {
 			},
 			undo: restarted,
 		},
-		paused(requirement.DisruptionPauseOneSecond, time.Second, harmless),
-		paused(requirement.DisruptionPauseFiveSeconds, 5*time.Second, harmless),
-		paused(requirement.DisruptionPauseBeyondTimeout, 35*time.Second, !harmless),
+		paused(requirement.DisruptionPauseOneSecond, time.Second).harmlessly(),
+		paused(requirement.DisruptionPauseFiveSeconds, 5*time.Second).harmlessly(),
+		paused(requirement.DisruptionPauseBeyondTimeout, 35*time.Second),
 	}
 }
 
@@ -126,9 +129,9 @@ func restarted(ctx context.Context, st *stage) error {
 }
 
 // paused takes the processor away from the program.
-func paused(id requirement.ID, hold time.Duration, nothingFails bool) Scenario {
+func paused(id requirement.ID, hold time.Duration) Scenario {
 	return Scenario{
-		ID: id, Title: "SIGSTOP, and SIGCONT after " + hold.String(), Hold: hold, harmless: nothingFails, programs: signals,
+		ID: id, Title: "SIGSTOP, and SIGCONT after " + hold.String(), Hold: hold, programs: signals,
 		do: func(_ context.Context, st *stage) error {
 			st.begin("SIGSTOP")
 			st.replicas[0].pause()

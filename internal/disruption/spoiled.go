@@ -28,10 +28,10 @@ const (
 // networkScenarios are about the network between API server and webhook.
 func networkScenarios() []Scenario {
 	return []Scenario{
-		spoiled(requirement.DisruptionNetworkLatency, harmless, "each way between API server and webhook takes 250 ms", shortFault, both("latency", "latency", (slowNetwork/2).Milliseconds())...),
-		spoiled(requirement.DisruptionNetworkTimeout, !harmless, "an answer takes 31 s, and API servers wait for 30 s", stalledNetwork,
+		spoiled(requirement.DisruptionNetworkLatency, "each way between API server and webhook takes 250 ms", shortFault, both("latency", "latency", (slowNetwork/2).Milliseconds())...).harmlessly(),
+		spoiled(requirement.DisruptionNetworkTimeout, "an answer takes 31 s, and API servers wait for 30 s", stalledNetwork,
 			toxic{"latency", "downstream", map[string]int64{"latency": stalledNetwork.Milliseconds()}}),
-		spoiled(requirement.DisruptionNetworkBlackHole, !harmless, "nothing passes between API server and webhook any more", 5*time.Second, both("timeout", "timeout", 0)...),
+		spoiled(requirement.DisruptionNetworkBlackHole, "nothing passes between API server and webhook any more", 5*time.Second, both("timeout", "timeout", 0)...),
 		{
 			ID: requirement.DisruptionNetworkReset, Title: "open connections are reset every 30 ms", path: balanced, programs: proxies,
 			do: func(ctx context.Context, st *stage) error {
@@ -45,8 +45,8 @@ func networkScenarios() []Scenario {
 				return nil
 			},
 		},
-		spoiled(requirement.DisruptionNetworkSlowClose, harmless, "connections are closed, and it takes 1 s until the other side hears of it", shortFault, both("slow_close", "delay", 1000)...),
-		spoiled(requirement.DisruptionNetworkBandwidth, harmless, "16 KB a second pass through a connection", shortFault, both("bandwidth", "rate", narrow)...),
+		spoiled(requirement.DisruptionNetworkSlowClose, "connections are closed, and it takes 1 s until the other side hears of it", shortFault, both("slow_close", "delay", 1000)...).harmlessly(),
+		spoiled(requirement.DisruptionNetworkBandwidth, "16 KB a second pass through a connection", shortFault, both("bandwidth", "rate", narrow)...).harmlessly(),
 		{
 			ID: requirement.DisruptionNetworkHalfOpen, Title: "nothing passes any more through the connections that are open, and new ones work", Hold: 5 * time.Second, path: balanced, programs: proxies,
 			do: func(ctx context.Context, st *stage) error {
@@ -93,9 +93,9 @@ func (st *stage) connectAnew(ctx context.Context) error {
 }
 
 // spoiled has something wrong with the network for a while.
-func spoiled(id requirement.ID, nothingFails bool, title string, hold time.Duration, toxics ...toxic) Scenario {
+func spoiled(id requirement.ID, title string, hold time.Duration, toxics ...toxic) Scenario {
 	return Scenario{
-		ID: id, Title: title, Hold: hold, path: networked, harmless: nothingFails, programs: proxies,
+		ID: id, Title: title, Hold: hold, path: networked, programs: proxies,
 		do: func(_ context.Context, st *stage) error {
 			st.begin("%s", title)
 			return st.network.spoil(toxics...)

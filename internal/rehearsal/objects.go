@@ -116,7 +116,10 @@ func (o *Objects) Add(object dump.Object, edit func(*unstructured.Unstructured) 
 		}
 	}
 	e.bare = !object.Stored && u.GetResourceVersion() != "" && len(u.GetManagedFields()) == 0
-	e.order = orderOf(u, object.Stored, len(o.all))
+	e.order = orderOf(u)
+	if object.Stored {
+		e.order = int64(-len(o.all)) // a snapshot has the newest first
+	}
 	raw, err := storable(u, len(o.all))
 	if err != nil {
 		return fmt.Errorf("%s: %w", object.From, err)
@@ -199,11 +202,8 @@ func (e *entry) placed(u *unstructured.Unstructured) error {
 	return nil
 }
 
-// orderOf is the resource version, or of those that a snapshot has, newest first, how many come after it.
-func orderOf(u *unstructured.Unstructured, stored bool, n int) int64 {
-	if stored {
-		return int64(-n)
-	}
+// orderOf returns the resource version, 0 if there is none.
+func orderOf(u *unstructured.Unstructured) int64 {
 	version, err := strconv.ParseInt(u.GetResourceVersion(), 10, 64)
 	if err != nil {
 		return 0

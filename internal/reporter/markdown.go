@@ -90,7 +90,7 @@ func markdownPass(r *reports.Report, b *strings.Builder) {
 		facts = append(facts, Fact{Name: "load", Value: fmt.Sprintf("%s, %s; %s; %s", StageWhen(s), StageWhat(s), loadSent(l), strings.Join(times, ", "))})
 	}
 	markdownFacts(b, facts)
-	groups := unpassedResults(r, true)
+	groups := unpassedResults(r, whatever)
 	room := max(1, mostPassLines-strings.Count(b.String(), "\n"))
 	if len(groups) > room {
 		room-- // for what says that there are more

@@ -163,7 +163,7 @@ func (s Screen) chapters(report *reports.Report) {
 
 // notes lists what neither passed nor failed, with the reasons; a reason that many share is shown once.
 func (s Screen) notes(report *reports.Report) {
-	order := unpassedResults(report, false)
+	order := unpassedResults(report, material)
 	for _, n := range order[:min(len(order), mostNotes)] {
 		s.Line(Yellow, n.verdict.String(), " "+n.which()+": "+n.reason)
 	}

@@ -30,9 +30,14 @@ func (n unpassed) which() string {
 	return visible.First(n.ids, 1)
 }
 
-// unpassedResults groups what neither passed nor failed by the reasons. Problems are shown elsewhere. What is immaterial is nothing that
-// anybody could do something about, so that only what has the room shows it.
-func unpassedResults(report *reports.Report, immaterial bool) []unpassed {
+// material reports whether anybody could do something about a result. The rest is shown only where there is room for it.
+func material(result reports.Result) bool { return !result.Immaterial }
+
+// whatever is any result.
+func whatever(reports.Result) bool { return true }
+
+// unpassedResults groups those results that neither passed nor failed by the reasons. Problems are shown elsewhere.
+func unpassedResults(report *reports.Report, shown func(reports.Result) bool) []unpassed {
 	ofLibrary := 0
 	for _, result := range report.With(requirement.Tolerated) {
 		if slices.Contains(libraryTolerated(), result.ID) {
@@ -42,7 +47,7 @@ func unpassedResults(report *reports.Report, immaterial bool) []unpassed {
 	var all []unpassed
 	for _, v := range []requirement.Verdict{requirement.Tolerated, requirement.NotApplicable, requirement.KnownFailing, requirement.Passed} {
 		for _, result := range report.With(v) {
-			if result.Immaterial && !immaterial || Problem(report, result) || v == requirement.Passed && !flakyPass(result) {
+			if !shown(result) || Problem(report, result) || v == requirement.Passed && !flakyPass(result) {
 				continue
 			}
 			n := unpassed{verdict: v, reason: Brief(result)}
@@ -63,7 +68,7 @@ func unpassedResults(report *reports.Report, immaterial bool) []unpassed {
 func unpassedFacts(r *reports.Report) []Fact {
 	var facts []Fact
 	if passes(r) {
-		for _, n := range unpassedResults(r, true) {
+		for _, n := range unpassedResults(r, whatever) {
 			facts = append(facts, Fact{Name: n.verdict.String(), Value: n.which() + ": " + n.reason})
 		}
 	}

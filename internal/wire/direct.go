@@ -51,7 +51,7 @@ func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err == nil {
 			return response, nil
 		}
-		a.end(false)
+		a.end()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -155,22 +155,26 @@ func (a *answer) Read(into []byte) (int, error) {
 	switch {
 	case err == nil:
 	case err != io.EOF: //nolint:errorlint // readers return it as it is
-		a.end(false)
+		a.end()
 		if a.ctx.Err() != nil {
 			err = a.ctx.Err()
 		}
 	case a.keep && a.from.Buffered() > 0:
-		a.end(false)
+		a.end()
 		err = a.unasked()
 	default:
-		a.end(a.keep && a.written())
+		if a.keep && a.written() {
+			a.reuse()
+		} else {
+			a.end()
+		}
 	}
 	return n, err
 }
 
 // Close breaks the connection off unless the body was read to its end.
 func (a *answer) Close() error {
-	a.end(false)
+	a.end()
 	return nil
 }
 
@@ -192,18 +196,18 @@ func (a *answer) written() bool {
 	}
 }
 
-// end ends the use of the connection: it is idle, or closed.
-func (a *answer) end(reusable bool) {
-	if a.ended {
-		return
-	}
-	a.ended = true
-	if reusable {
-		a.old = true
-		a.pool.put(a.link)
-	} else {
+// end closes the connection, unless it is used no more.
+func (a *answer) end() {
+	if !a.ended {
+		a.ended = true
 		a.close()
 	}
+}
+
+// reuse leaves the connection to other requests.
+func (a *answer) reuse() {
+	a.ended, a.old = true, true
+	a.pool.put(a.link)
 }
 
 // unzipped is the body of a response, decompressed.
