@@ -16,7 +16,9 @@ import (
 
 func metadata(env *suites.Env, converted suites.Setup) {
 	Describe("permissible mutations", func() {
-		renaming := func(id requirement.ID, text string, faults ...string) { renamingWith(env, converted, id, text, faults...) }
+		renaming := func(id requirement.ID, text string, faults ...string) {
+			renamingWith(env, converted, id, text, faults...)
+		}
 		renaming(requirement.ConversionMetadataName, "has the webhook rename objects that are read, listed and written", "renames")
 		renaming(requirement.ConversionMetadataNamespace, "has the webhook move objects that are read, listed and written to another namespace", "moves-namespace")
 		renaming(requirement.ConversionMetadataUID, "has the webhook change and remove the UID of objects that are read, listed and written", "changes-uid", "removes-uid")
