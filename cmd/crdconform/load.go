@@ -82,11 +82,11 @@ as p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. A
 
 // profileList describes the built-in profiles.
 func profileList() string {
-	var b strings.Builder
+	var t visible.Table
 	for _, p := range profiles.All() {
-		fmt.Fprintf(&b, "  %-10s %s\n", p.Name, p.About)
+		t.Add("", p.Name, p.About)
 	}
-	return b.String()
+	return t.Text()
 }
 
 func (l *loader) run(ctx context.Context) error {

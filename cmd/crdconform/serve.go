@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // server is the command serve.
@@ -53,11 +53,11 @@ With --fault, it breaks a promise, to show the consequences. The faults:
 }
 
 func faultTable() string {
-	var b strings.Builder
+	var t visible.Table
 	for _, f := range webhook.Faults() {
-		fmt.Fprintf(&b, "  %-29s  %s\n", f.Name, f.Summary)
+		t.Add("", f.Name, f.Summary)
 	}
-	return b.String()
+	return t.Text()
 }
 
 func (v *server) run(ctx context.Context) error {

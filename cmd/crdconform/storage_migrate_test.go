@@ -51,7 +51,7 @@ func TestStorageMigrateKilled(t *testing.T) {
 	}
 	whole := ran(t, args...)
 	whole.Exits(t, exitConforms)
-	has(t, whole.Out, "resumed          this run continues an earlier one", "proof            all 60 objects are there")
+	has(t, whole.Out, "resumed         this run continues an earlier one", "proof           all 60 objects are there")
 	if n := done(); n != 60 || !slices.Equal(l.Listed(), []string{"v1"}) {
 		t.Errorf("%d objects are at v1, and the status lists %v", n, l.Listed())
 	}

@@ -14,12 +14,9 @@ import (
 
 // text is what was done, as people read it.
 func (d *migrated) text(m *migrator) string {
-	var b strings.Builder
-	line := func(label, format string, arguments ...any) {
-		fmt.Fprintf(&b, "  %-15s  %s\n", label, visible.Text(fmt.Sprintf(format, arguments...)))
-	}
+	var t visible.Table
+	line := func(label, format string, arguments ...any) { t.Add("", label, fmt.Sprintf(format, arguments...)) }
 	r := &d.Migration
-	fmt.Fprintf(&b, "%s, storage version %s: %s\n", r.Definition, r.Storage, d.Outcome)
 	if r.Resumed {
 		line("resumed", "this run continues an earlier one")
 	}
@@ -60,7 +57,7 @@ func (d *migrated) text(m *migrator) string {
 		line("", "%s; --output json has the first 100", visible.More(more))
 	}
 	d.proofText(line)
-	return b.String()
+	return fmt.Sprintf("%s, storage version %s: %s\n%s", r.Definition, r.Storage, d.Outcome, t.Text())
 }
 
 // refusals lists what was refused, once for each reason: a webhook that is down refuses all objects for the same one.
