@@ -39,15 +39,7 @@ func TestTogether(t *testing.T) {
 				})
 			}
 		}}
-		outcome, err := suites.Run(t.Context(), env, []suites.Area{area}, suitetest.Quiet{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range outcome.Results {
-			if r.Verdict != requirement.Passed {
-				t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
-			}
-		}
+		allPass(t, env, area)
 		if want := slices.Repeat([]string{test.name}, len(test.selected)); !slices.Equal(names, want) {
 			t.Errorf("the definitions are %v, want %v", names, want)
 		}
@@ -104,18 +96,24 @@ func TestInTurn(t *testing.T) {
 					})
 				}
 			}}
-			outcome, err := suites.Run(t.Context(), env, []suites.Area{area}, suitetest.Quiet{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, r := range outcome.Results {
-				if r.Verdict != requirement.Passed {
-					t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
-				}
-			}
+			allPass(t, env, area)
 			if !slices.Equal(names, test.want) {
 				t.Errorf("the definitions are %v, want %v", names, test.want)
 			}
 		})
+	}
+}
+
+// allPass runs the specs of an area, which must pass.
+func allPass(t *testing.T, env *suites.Env, area suites.Area) {
+	t.Helper()
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{area}, suitetest.Quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range outcome.Results {
+		if r.Verdict != requirement.Passed {
+			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+		}
 	}
 }
