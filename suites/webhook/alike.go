@@ -18,12 +18,14 @@ func (q *inquiry) alike(ctx context.Context, places []found) {
 	for _, known := range q.c.changes {
 		q.follow(ctx, places, known, 1)
 	}
-	for i, tried := 0, 0; i < len(places) && tried < fewSharing && isShared(places, q.isChanged, fewSharing); i++ {
-		if !q.isChanged(places[i]) {
+	tried := 0
+	for _, f := range places {
+		if !q.isChanged(f) {
 			continue
 		}
-		tried++
-		f := places[i]
+		if tried++; tried > fewSharing || !isShared(places, q.isChanged, fewSharing) {
+			return
+		}
 		before, _ := corpus.Value(f.subject.Object, f.effect.at)
 		if after, is := q.becomes(ctx, f, before); is && !q.c.definition.schemaOf(f.pair.From).Equal(f.effect.at, before, after) {
 			if c := (change{before, after}); q.follow(ctx, places, c, fewSharing) {

@@ -106,7 +106,7 @@ func (x *examiner) circumstances(ctx context.Context, what property, places []fo
 		if places[0].isAbout(path) {
 			continue
 		}
-		if _, is, tried := x.without(ctx, what, places[0], t); tried && !is && x.tells(ctx, what, places[0], t) {
+		if _, is, tried := x.without(ctx, what, places[0], t); tried && !is && x.decides(ctx, what, places[0], t) {
 			takes, words = append(takes, t), append(words, path+" "+t.words)
 		}
 	}
@@ -130,9 +130,9 @@ func (x *examiner) circumstances(ctx context.Context, what property, places []fo
 	}
 }
 
-// tells reports whether a finding is never there for its object without what is special about that, and always with it: one that comes and goes, as
+// decides reports whether a finding is never there for its object without what is special about that, and always with it: one that comes and goes, as
 // that of a random order does, takes nothing.
-func (x *examiner) tells(ctx context.Context, what property, f found, t trait) bool {
+func (x *examiner) decides(ctx context.Context, what property, f found, t trait) bool {
 	for range repeated {
 		if _, still := x.alone(ctx, what, f, f.subject); !still {
 			return false
