@@ -106,6 +106,24 @@ func (s *Schema) Ordered(other *Schema, path string) bool {
 	return a != nil && b != nil && a.kind == list && b.kind == list && a.listType == "" && b.listType == ""
 }
 
+// Identity returns the path of the value that the item at a path is known by: in a set the item itself, in a list map its first key. It is empty
+// for everything else.
+func (s *Schema) Identity(path string) string {
+	steps := fieldpath.Split(path)
+	if !steps[len(steps)-1].List {
+		return ""
+	}
+	switch list := s.at(steps[:len(steps)-1]); {
+	case list == nil:
+		return ""
+	case list.listType == "set":
+		return path
+	case list.listType == "map" && len(list.listKeys) > 0:
+		return fieldpath.Child(path, list.listKeys[0])
+	}
+	return ""
+}
+
 // Equal reports whether two scalars mean the same at a path.
 func (s *Schema) Equal(path string, a, b any) bool { return s.at(fieldpath.Split(path)).same(a, b) }
 

@@ -20,14 +20,14 @@ func (q *inquiry) alike(ctx context.Context, places []found) {
 	}
 	tried := 0
 	for _, f := range places {
-		if !q.isChanged(f) {
-			continue
+		before, at := q.valueOf(f)
+		if before == nil || f.effect.sort == "lost" && at == f.effect.at {
+			continue // or it may never come back
 		}
-		if tried++; tried > fewSharing || !isShared(places, q.isChanged, fewSharing) {
+		if tried++; tried > fewSharing || !isShared(places, q.hasValue, fewSharing) {
 			return
 		}
-		before, _ := corpus.Value(f.subject.Object, f.effect.at)
-		if after, is := q.becomes(ctx, f, before); is && !q.c.definition.schemaOf(f.pair.From).Equal(f.effect.at, before, after) {
+		if after, is := q.becomes(ctx, f, before); is && !q.c.definition.schemaOf(f.pair.From).Equal(at, before, after) {
 			if c := (change{before, after}); q.follow(ctx, places, c, fewSharing) {
 				q.c.changes = append(q.c.changes, c)
 			}
@@ -35,14 +35,27 @@ func (q *inquiry) alike(ctx context.Context, places []found) {
 	}
 }
 
-// isChanged reports whether nothing explains that a value comes back as another one. A boolean has only one other.
-func (q *inquiry) isChanged(f found) bool {
-	if f.effect.sort != "changed" || f.trip != there(f.pair) || !q.isOpen(f) {
-		return false
+// valueOf returns the value that is lost or changed for no reason that is known, and where it is; nil if it is none that may be changed as others are.
+// An item of a list is lost when what it is known by comes back as another value. A boolean has only one other.
+func (q *inquiry) valueOf(f found) (any, string) {
+	if f.trip != there(f.pair) || !f.isUnmeant() || !q.isOpen(f) {
+		return nil, ""
 	}
-	value, _ := corpus.Value(f.subject.Object, f.effect.at)
-	_, isBoolean := value.(bool)
-	return isScalar(value) && !isBoolean
+	at := f.effect.at
+	if f.effect.sort == "lost" {
+		at = cmp.Or(q.c.definition.schemaOf(f.pair.From).Identity(at), at)
+	}
+	value, _ := corpus.Value(f.subject.Object, at)
+	if _, isBoolean := value.(bool); isBoolean || !isScalar(value) {
+		return nil, ""
+	}
+	return value, at
+}
+
+// hasValue reports whether a finding is about a value that may be changed as others are.
+func (q *inquiry) hasValue(f found) bool {
+	value, _ := q.valueOf(f)
+	return value != nil
 }
 
 // isShared reports whether something is so of some number of fields, of which those at several versions may be one.
@@ -60,9 +73,9 @@ func isShared(places []found, is func(found) bool, number int) bool {
 func (q *inquiry) follow(ctx context.Context, places []found, c change, number int) bool {
 	follows := map[string]bool{}
 	for _, f := range places {
-		if q.isChanged(f) {
+		if _, at := q.valueOf(f); at != "" {
 			after, is := q.becomes(ctx, f, c.before)
-			follows[f.place()] = is && q.c.definition.schemaOf(f.pair.From).Equal(f.effect.at, c.after, after)
+			follows[f.place()] = is && q.c.definition.schemaOf(f.pair.From).Equal(at, c.after, after)
 		}
 	}
 	if !isShared(places, func(f found) bool { return follows[f.place()] }, number) {
@@ -76,12 +89,13 @@ func (q *inquiry) follow(ctx context.Context, places []found, c change, number i
 	return true
 }
 
-// becomes returns what comes back of a value in the field of a finding, if anything does.
+// becomes returns what comes back of a value in the place of the one that a finding is about, if anything does.
 func (q *inquiry) becomes(ctx context.Context, f found, value any) (any, bool) {
-	object := corpus.With(f.subject, f.effect.at, value)
+	_, at := q.valueOf(f)
+	object := corpus.With(f.subject, at, value)
 	if !q.mayAsk(ctx) || len(q.c.definition.schemaOf(f.pair.From).Problems(object.Object)) > 0 {
 		return nil, false
 	}
 	back := q.c.journeys.roundTrip(ctx, f.pair, []*unstructured.Unstructured{object})[0].back.object
-	return corpus.Value(back, f.effect.at)
+	return corpus.Value(back, at)
 }

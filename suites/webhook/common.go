@@ -192,12 +192,20 @@ func (q *inquiry) several(ctx context.Context, places []found) {
 		}
 		schema := q.c.definition.schemaOf(f.pair.From)
 		for _, around := range itemsAround(schema, f.effect.at) {
-			if less := loneItem(f.subject, around); less != nil && q.takes(ctx, f, less) {
+			if less := loneItem(f.subject, around); less != nil && q.takes(ctx, f, less) && !q.isAround(ctx, f, less) {
 				places[i].when = fmt.Sprintf("where %s has several items", schema.Pattern(fieldpath.Join(around[:len(around)-1])))
 				break
 			}
 		}
 	}
+}
+
+// isAround reports whether another object has a finding in what that of a finding is in: an item of a list is lost if what it is known by changes.
+func (q *inquiry) isAround(ctx context.Context, f found, other *unstructured.Unstructured) bool {
+	place := q.c.definition.schemaOf(f.pair.From).Place
+	return slices.ContainsFunc(q.what.check(ctx, f.pair, []*unstructured.Unstructured{other}), func(one finding) bool {
+		return one.effect.at != "" && fieldpath.Within(place(f.effect.at), place(one.effect.at))
+	})
 }
 
 // itemsAround returns the items of lists and the entries of maps that a path leads through, the outermost first.
