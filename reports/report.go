@@ -185,6 +185,8 @@ type FieldFinding struct {
 	Annotation bool   `json:"annotation,omitempty"` // what the webhook keeps in an annotation undoes an edit of the field
 	Home       string `json:"home,omitempty"`       // the field that shows it at the stored version, where it may have another name
 	When       string `json:"when,omitempty"`       // under which circumstances, if these are the cause rather than the field, such as "where metadata.deletionTimestamp is set"
+
+	Violates requirement.ID `json:"violates,omitempty"` // what a response that API servers refuse violates, if that is another requirement: the cause, where that fails too
 }
 
 // Meant reports whether a loss may be intended.

@@ -63,12 +63,14 @@ func Causes(r *reports.Report) []Cause {
 			if isBetween(f) {
 				f.When = alone[result.Subject]
 			}
-			key := fmt.Sprintf("%q %t %t", f.Field, f.Meant(), f.MadeUp)
+			key, first, of := fmt.Sprintf("%q %t %t", f.Field, f.Meant(), f.MadeUp), result, failed(r, result.Subject, f.Violates)
 			switch {
 			case result.Verdict == requirement.Errored:
 				key = f.Message
 			case f.When != "":
 				key = "when " + f.When
+			case of != nil:
+				key, first = string(f.Violates), *of
 			case f.Field == "":
 				key = string(result.ID)
 			case f.Annotation:
@@ -79,11 +81,15 @@ func Causes(r *reports.Report) []Cause {
 			c := known[key]
 			if c == nil {
 				c = &Cause{
-					Verdict: result.Verdict, Example: brief(f.Message), First: result, field: f.Field, kept: f.Kept,
+					Verdict: result.Verdict, Example: brief(f.Message), First: first, field: f.Field, kept: f.Kept,
 					shared: true, made: f.MadeUp, severalFor: several, when: f.When,
 				}
 				if f.When != "" {
 					c.field = "" // it is not about one
+				}
+				if of != nil {
+					c.Example = brief(Brief(first))
+					put(&c.Requirements, string(first.ID))
 				}
 				known[key] = c
 				causes = append(causes, c)
@@ -105,6 +111,17 @@ func Causes(r *reports.Report) []Cause {
 		all = append(all, *c)
 	}
 	return all
+}
+
+// failed returns the result of a requirement for a subject, if that failed; otherwise nil.
+func failed(r *reports.Report, subject string, id requirement.ID) *reports.Result {
+	at := slices.IndexFunc(r.Results, func(result reports.Result) bool {
+		return result.ID == id && result.Subject == subject && result.Verdict == requirement.Failed
+	})
+	if at < 0 {
+		return nil
+	}
+	return &r.Results[at]
 }
 
 // put adds texts to a list that does not have them yet.

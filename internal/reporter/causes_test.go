@@ -201,6 +201,40 @@ func TestCausesOnAServer(t *testing.T) {
 	}
 }
 
+// TestViolations has specs fail for responses that violate another requirement: with that it is one cause if its own spec fails as well, for the same
+// subject.
+func TestViolations(t *testing.T) {
+	t.Parallel()
+	const uid, stub, create = "webhook.metadata.uid", "webhook.request.response-stub", "resource.create.every-version"
+	result := func(id requirement.ID, subject string, v requirement.Verdict, violates requirement.ID) reports.Result {
+		r := reports.Result{Requirement: requirement.Requirement{ID: id}, Subject: subject, Verdict: v, Reason: "because of " + string(id)}
+		if violates != "" {
+			r.Findings = []reports.FieldFinding{{Effect: "refused", From: "v1", To: "v2", Message: "it is so", Violates: violates}}
+		}
+		return r
+	}
+	for name, test := range map[string]struct {
+		own  reports.Result
+		want []string
+	}{
+		"fails":             {result(uid, "a", requirement.Failed, ""), []string{uid + " and 2 more: because of " + uid}},
+		"passes":            {result(uid, "a", requirement.Passed, ""), []string{stub + ": it is so", create + ": it is so"}},
+		"is Tolerated":      {result(uid, "a", requirement.Tolerated, ""), []string{stub + ": it is so", create + ": it is so"}},
+		"fails for another": {result(uid, "b", requirement.Failed, ""), []string{stub + ": it is so", create + ": it is so", uid + ": because of " + uid}},
+	} {
+		r := &reports.Report{Results: []reports.Result{result(stub, "a", requirement.Failed, uid), result(create, "a", requirement.Failed, uid), test.own}}
+		var got []string
+		for _, c := range Causes(r) {
+			if c.Verdict == requirement.Failed {
+				got = append(got, c.What+": "+c.Example)
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // TestNamesakesOnFewerWays makes one cause of fields of a name if each is lost on ways on which one of them is, and leaves that alone which is lost on
 // another.
 func TestNamesakesOnFewerWays(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -66,6 +67,32 @@ func (r *round) blockerOfParts(ctx context.Context, failed error) requirement.ID
 		}
 	}
 	return ""
+}
+
+// refusals are what API servers say of a response that they refuse, with the requirement that it violates. Source:
+// https://github.com/kubernetes/apiextensions-apiserver/blob/v0.36.0/pkg/apiserver/conversion/webhook_converter.go
+func refusals() map[string]requirement.ID {
+	return map[string]requirement.ID{
+		"must have the same UID: ":        requirement.WebhookMetadataUID,
+		"must have the same name: ":       requirement.WebhookMetadataName,
+		"must have the same namespace: ":  requirement.WebhookMetadataNamespace,
+		"invalid kind (expected ":         requirement.WebhookResponseKind,
+		"invalid groupVersion (expected ": requirement.WebhookResponseAPIVersion,
+		"expected response.uid=":          requirement.WebhookResponseUID,
+		"returned invalid metadata":       requirement.WebhookMetadataLabelsValid,
+		" objects, expected ":             requirement.WebhookResponseAllObjects,
+	}
+}
+
+// answered returns what the webhook answered, if an API server says which requirement that violates.
+func (v *violation) answered() []reports.FieldFinding {
+	_, said, is := strings.Cut(v.message, "conversion webhook for ")
+	for words, id := range refusals() {
+		if is && strings.Contains(said, words) {
+			return []reports.FieldFinding{{Effect: "refused", From: v.object.version, To: v.round.storage, Message: v.message, Violates: id}}
+		}
+	}
+	return nil
 }
 
 // passesOn reports whether the error of an API server has what the webhook said.

@@ -99,7 +99,7 @@ func (bs *batches) sizes(ctx SpecContext) {
 		return
 	}
 	bs.dependence.together(ctx)
-	bs.exhibits.fail(refusing, fmt.Sprintf("%s: conversion of %d objects in a request of %d bytes failed, though a request of %d bytes with as many was converted: %s",
+	bs.exhibits.rejected(refusing, fmt.Sprintf("%s: conversion of %d objects in a request of %d bytes failed, though a request of %d bytes with as many was converted: %s",
 		refusing.what, page, len(refusing.body), taken, refusing.judgement.Rejected()))
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -32,6 +33,19 @@ func (e *exhibits) violated(severity requirement.Verdict, x exchange, message st
 func (e *exhibits) fail(x exchange, message string) {
 	GinkgoHelper()
 	e.violated(requirement.Failed, x, message)
+}
+
+// rejected fails the spec because API servers refuse a response. It may be for what another requirement says.
+func (e *exhibits) rejected(x exchange, message string) {
+	GinkgoHelper()
+	if violated := x.judgement.Rejected().Requirement; violated != requirement.WebhookFailureAvoided { // a refusal says nothing of what it is for
+		of := reports.FieldFinding{Effect: refused, To: x.to, Message: message, Violates: violated}
+		for _, object := range e.sent(&x)[:min(1, len(x.request.Objects))] {
+			of.From = object.GroupVersionKind().Version
+		}
+		e.env.Found([]reports.FieldFinding{of})
+	}
+	e.fail(x, message)
 }
 
 // skip skips the spec because of a violation that another spec reports, if that one is checked as well.

@@ -123,7 +123,7 @@ func (r *requests) survival(ctx SpecContext) {
 		after := r.talk.ask(ctx, r.standard.reviewVersion(ctx), pair, r.stock.base(ctx, pair.From)...)
 		if v := after.judgement.Rejected(); v != nil {
 			after.before = &spoiling
-			r.exhibits.fail(after, fmt.Sprintf("%s: conversion of the samples failed after %s: %s", after.what, m.what, v))
+			r.exhibits.rejected(after, fmt.Sprintf("%s: conversion of the samples failed after %s: %s", after.what, m.what, v))
 		}
 	}
 }
@@ -160,7 +160,7 @@ func (r *requests) listedReviewVersions(ctx SpecContext) {
 		}
 		x := r.talk.ask(ctx, version, pair, r.stock.base(ctx, pair.From)...)
 		if v := x.judgement.Rejected(); v != nil {
-			r.exhibits.fail(x, fmt.Sprintf("%s: conversion of the samples failed in a version that conversionReviewVersions lists: %s", x.what, v))
+			r.exhibits.rejected(x, fmt.Sprintf("%s: conversion of the samples failed in a version that conversionReviewVersions lists: %s", x.what, v))
 		}
 	}
 }

@@ -121,7 +121,7 @@ func (s *standards) expect(ctx context.Context, x exchange, what string) []json.
 	GinkgoHelper()
 	s.sound(ctx)
 	if v := x.judgement.Rejected(); v != nil {
-		s.exhibits.fail(x, fmt.Sprintf("%s: conversion of %s failed: %s", x.what, what, v))
+		s.exhibits.rejected(x, fmt.Sprintf("%s: conversion of %s failed: %s", x.what, what, v))
 	}
 	return x.judgement.Objects
 }

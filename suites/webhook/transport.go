@@ -92,6 +92,6 @@ func (s *security) converts(ctx SpecContext, over protocol) {
 	s.connection.reach(ctx, &x, func(ctx context.Context) contract.Response { return client.Send(ctx, body) })
 	x.judgement = request.Judge(x.response)
 	if v := x.judgement.Rejected(); v != nil {
-		s.exhibits.fail(x, fmt.Sprintf("%s over %s: conversion of the samples failed: %s", x.what, over, v))
+		s.exhibits.rejected(x, fmt.Sprintf("%s over %s: conversion of the samples failed: %s", x.what, over, v))
 	}
 }
