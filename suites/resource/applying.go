@@ -44,6 +44,7 @@ func (r *round) eachPair(ctx context.Context, visit func(ctx context.Context, o 
 				continue
 			}
 			samples := r.samples(ctx, version)
+			r.turn += len(samples) // or generated ones would have the names of the user's
 			o, err := r.applied(ctx, version, samples, "-with-"+other)
 			r.require(err, "applying the samples at %s, all of which the API server rejects", version)
 			if o == nil {

@@ -65,17 +65,20 @@ func (r *round) answers(ctx context.Context) bool {
 	return response.Err == nil || suites.Ended(response)
 }
 
-// blame fails the spec if it is the one of a requirement that was found broken. Another one notes that it cannot be judged,
-// and continues. While the storage version is not the definition's own, no other spec sees the same; and none sends requests
-// once the webhook did not respond. No other spec would report these.
+// blame fails the spec if it is the one of a requirement that was found broken, or if that one found nothing. Otherwise it notes that it
+// cannot be judged, and continues; what it found is left to the other. While the storage version is not the definition's own, no other spec sees
+// the same; and none sends requests once the webhook did not respond. No other spec would report these.
 func (r *round) blame(ctx context.Context, id requirement.ID, o *object, format string, arguments ...any) {
 	GinkgoHelper()
 	if other := r.blockerOfSample(ctx, o); other != "" {
 		r.leave(other)
 		return
 	}
-	if r.id == id || r.storage != r.initially || r.silent != "" {
+	if r.id == id || r.storage != r.initially || r.silent != "" || r.passed[id] {
 		r.fail(ctx, o, format, arguments...)
+	}
+	if _, is := r.owed[id]; !is && r.trial == nil {
+		r.owed[id] = violation{r, o, format, fmt.Sprintf(format, arguments...)}
 	}
 	if r.blocked == "" {
 		r.blocked = fmt.Sprintf("cannot be judged while %s fails (%s)", id, fmt.Sprintf(format, arguments...))
@@ -109,8 +112,14 @@ func (r *round) violated(ctx context.Context, part requirement.PartName, o *obje
 			v = smaller
 		}
 	}
+	r.report(ctx, severity, *v)
+}
+
+// report makes the verdict what a violation amounts to, with the evidence for it.
+func (r *round) report(ctx context.Context, severity requirement.Verdict, v violation) {
+	GinkgoHelper()
 	v.round.attach(ctx, v.object)
-	r.env.Found(r.findings(ctx, v.round.lost))
+	r.env.Found(append(r.findings(ctx, v.round.lost), v.answered()...))
 	r.env.Violated(severity, v.object.name+": "+v.message)
 }
 
