@@ -156,7 +156,7 @@ func TestObjectsHaveTheirNames(t *testing.T) {
 	}
 	for with, names := range created {
 		if len(names) != 2 {
-			t.Errorf("with %s, %q are created, want one of the samples and a generated one", with, names)
+			t.Errorf("with %s, %v are created, want one of the samples and a generated one", with, names)
 		}
 	}
 	if len(created) == 0 {

@@ -9,10 +9,28 @@ import (
 // fewBetween is how many fields have one cause, if nothing but the two versions that they are converted between distinguishes them from others.
 const fewBetween = 3
 
+// confined is what many fields have in common that are wrong between two versions alone.
+type confined struct {
+	way   [2]string // versions, the first by name first
+	words string
+}
+
+// holds reports whether a finding is part of it: what conversions lose or change, what is wrong with their results, and what differs at one of the
+// versions, as it may have come by the other.
+func (c confined) holds(f reports.FieldFinding) bool {
+	if f.Field == "" || f.When != "" || f.MadeUp {
+		return false
+	}
+	return (isBetween(f) || f.Effect == "invalid") && c.way == wayOf(f) || f.Effect == "differs" && slices.Contains(c.way[:], f.To)
+}
+
+// wayOf returns the versions between which something happens.
+func wayOf(f reports.FieldFinding) [2]string { return [2]string{min(f.From, f.To), max(f.From, f.To)} }
+
 // between returns, for definitions of which many fields are lost or changed between two versions, and none between these and a third, what to say
 // of it: no version lacks the fields, or they would be lost on other ways, too.
-func between(r *reports.Report) map[string]string {
-	all := map[string]string{}
+func between(r *reports.Report) map[string]confined {
+	all := map[string]confined{}
 	if r.Webhook == nil {
 		return all
 	}
@@ -30,13 +48,13 @@ func between(r *reports.Report) map[string]string {
 					fields[f.Field] = true
 				}
 				if f.When = ""; isBetween(f) { // its way counts whatever the circumstances
-					ways[[2]string{min(f.From, f.To), max(f.From, f.To)}] = true
+					ways[wayOf(f)] = true
 				}
 			}
 		}
 		for way := range ways {
 			if len(fields) >= fewBetween && len(ways) == 1 && comesBack(k, way[0], way[1]) {
-				all[k.Definition] = "between " + way[0] + " and " + way[1] + ", and on no other way"
+				all[k.Definition] = confined{way, "between " + way[0] + " and " + way[1] + ", and on no other way"}
 			}
 		}
 	}

@@ -60,24 +60,16 @@ func Causes(r *reports.Report) []Cause {
 			findings = []reports.FieldFinding{{Message: Brief(result)}}
 		}
 		for _, f := range findings {
-			if isBetween(f) {
-				f.When = alone[result.Subject]
+			if one := alone[result.Subject]; one.holds(f) {
+				f.When = one.words
 			}
-			key, first, of := fmt.Sprintf("%q %t %t", f.Field, f.Meant(), f.MadeUp), result, failed(r, result.Subject, f.Violates)
-			switch {
-			case result.Verdict == requirement.Errored:
-				key = f.Message
-			case f.When != "":
-				key = "when " + f.When
-			case of != nil:
-				key, first = string(f.Violates), *of
-			case f.Field == "":
-				key = string(result.ID)
-			case f.Annotation:
-				key = "annotation " + string(result.ID)
-			case f.Effect == "moved":
-				key = fmt.Sprintf("moved %q %q", min(f.Field, f.Instead), max(f.Field, f.Instead))
+			first := result
+			if of := failed(r, result.Subject, f.Violates); of != nil && len(of.Findings) > 0 {
+				f = of.Findings[0] // which says of what it is
+			} else if of != nil {
+				first = *of
 			}
+			key := keyOf(f, result, first)
 			c := known[key]
 			if c == nil {
 				c = &Cause{
@@ -87,8 +79,8 @@ func Causes(r *reports.Report) []Cause {
 				if f.When != "" {
 					c.field = "" // it is not about one
 				}
-				if of != nil {
-					c.Example = brief(Brief(first))
+				if first.ID != result.ID {
+					c.Example = Brief(first)
 					put(&c.Requirements, string(first.ID))
 				}
 				known[key] = c
@@ -111,6 +103,23 @@ func Causes(r *reports.Report) []Cause {
 		all = append(all, *c)
 	}
 	return all
+}
+
+// keyOf is the same for findings of one cause: first is the result that says what it is.
+func keyOf(f reports.FieldFinding, result, first reports.Result) string {
+	switch {
+	case result.Verdict == requirement.Errored:
+		return f.Message
+	case f.When != "":
+		return "when " + f.When
+	case f.Field == "":
+		return string(first.ID)
+	case f.Annotation:
+		return "annotation " + string(result.ID)
+	case f.Effect == "moved":
+		return fmt.Sprintf("moved %q %q", min(f.Field, f.Instead), max(f.Field, f.Instead))
+	}
+	return fmt.Sprintf("%q %t %t", f.Field, f.Meant(), f.MadeUp)
 }
 
 // failed returns the result of a requirement for a subject, if that failed; otherwise nil.

@@ -213,6 +213,8 @@ func TestViolations(t *testing.T) {
 		}
 		return r
 	}
+	field := result(uid, "a", requirement.Failed, "")
+	field.Findings = []reports.FieldFinding{{Field: "spec.a", Effect: "refused", From: "v1", To: "v2", Message: "it is so"}}
 	for name, test := range map[string]struct {
 		own  reports.Result
 		want []string
@@ -220,6 +222,7 @@ func TestViolations(t *testing.T) {
 		"fails":             {result(uid, "a", requirement.Failed, ""), []string{uid + " and 2 more: because of " + uid}},
 		"passes":            {result(uid, "a", requirement.Passed, ""), []string{stub + ": it is so", create + ": it is so"}},
 		"is Tolerated":      {result(uid, "a", requirement.Tolerated, ""), []string{stub + ": it is so", create + ": it is so"}},
+		"fails for a field": {field, []string{"spec.a is refused: it is so"}},
 		"fails for another": {result(uid, "b", requirement.Failed, ""), []string{stub + ": it is so", create + ": it is so", uid + ": because of " + uid}},
 	} {
 		r := &reports.Report{Results: []reports.Result{result(stub, "a", requirement.Failed, uid), result(create, "a", requirement.Failed, uid), test.own}}
@@ -411,5 +414,33 @@ func TestBetween(t *testing.T) {
 		if meant := slices.ContainsFunc(Losses(r), func(l Loss) bool { return l.Meant }); meant != (test.causes > 1 && name != "nothing is lost") {
 			t.Errorf("%s: losses may be meant: %t", name, meant)
 		}
+	}
+}
+
+// TestBetweenAndWhatFollows has results that are invalid, and ones that differ by the way, where fields are wrong between two versions alone: these are
+// no causes of their own. What is invalid or differs elsewhere is.
+func TestBetweenAndWhatFollows(t *testing.T) {
+	t.Parallel()
+	of := func(field, effect, from, to string) reports.FieldFinding {
+		return reports.FieldFinding{Field: field, Effect: effect, From: from, To: to, Message: "it is so"}
+	}
+	r := &reports.Report{Webhook: &reports.Webhook{Kinds: []reports.Kind{{}}}, Results: []reports.Result{{
+		Requirement: requirement.Requirement{ID: "area.trip.back"}, Verdict: requirement.Failed, Findings: []reports.FieldFinding{
+			of("spec.a", "lost", "v1", "v2"), of("spec.b", "lost", "v1", "v2"), of("spec.c", "changed", "v2", "v1"),
+			of("spec.d", "invalid", "v1", "v2"), of("spec.e", "differs", "v3", "v2"), of("spec.f", "invalid", "v1", "v3"), of("spec.g", "differs", "v1", "v3"),
+		},
+	}}}
+	for _, from := range []string{"v1", "v2", "v3"} {
+		for _, to := range []string{"v1", "v2", "v3"} {
+			r.Webhook.Kinds[0].Coverage = append(r.Webhook.Kinds[0].Coverage, reports.Coverage{From: from, To: to, Objects: 1})
+		}
+	}
+	var got []string
+	for _, c := range Causes(r) {
+		got = append(got, c.What)
+	}
+	want := []string{"spec.a and 4 more are wrong between v1 and v2, and on no other way", "spec.f is invalid", "spec.g differs"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

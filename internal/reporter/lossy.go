@@ -33,7 +33,7 @@ func Losses(r *reports.Report) []Loss {
 			}
 			k := r.Webhook.Kinds[at]
 			l := Loss{Path: f.Field, Group: k.Group, Kind: k.Kind, From: f.From, Through: f.To, Reason: brief(f.Message)}
-			l.Meant = f.Meant() && !kept[[2]string{result.Subject, f.Field}] && alone[result.Subject] == ""
+			l.Meant = f.Meant() && !kept[[2]string{result.Subject, f.Field}] && alone[result.Subject].words == ""
 			if !slices.ContainsFunc(losses, func(other Loss) bool {
 				other.Reason = l.Reason
 				return other == l

@@ -68,9 +68,9 @@ func (c *Cause) mirrors(other *Cause) bool {
 	return within(renamed, c.fields)
 }
 
-// isField reports whether it is about a field that is lost or changed, and so may be invalid or differ by the way, in every object, though the other
+// isField reports whether it is about a field that is lost or changed, and so may be invalid, grow or differ by the way, in every object, though the other
 // version could keep it.
 func (c *Cause) isField() bool {
 	return c.field != "" && c.when == "" && !c.made && c.below == 0 && len(c.undone) == 0 &&
-		(slices.Contains(c.effects, "lost") || slices.Contains(c.effects, "changed")) && within(c.effects, []string{"lost", "changed", "differs", "invalid"})
+		(slices.Contains(c.effects, "lost") || slices.Contains(c.effects, "changed")) && within(c.effects, []string{"lost", "changed", "differs", "invalid", "grows"})
 }

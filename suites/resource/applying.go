@@ -204,6 +204,11 @@ func (r *round) share(ctx context.Context, o *object, other string) {
 		if len(r.definition.Schema(o.version).Differences(before.Object, after.Object)) == 0 {
 			part = requirement.PartSameValues // writes needlessly, but no client sees a different object
 		}
+		for _, l := range r.differing(o.version, before, after) {
+			if part == none && !l.Added {
+				r.lost = append(r.lost, loss{o.version, l})
+			}
+		}
 		spelled := ""
 		if other := otherwise(o.sent, after); len(other) > 0 && part != none {
 			spelled = ", but what was applied comes back in another order or spelling:\n" + lines(other)

@@ -69,7 +69,7 @@ func (r *round) blockerOfParts(ctx context.Context, failed error) requirement.ID
 	return ""
 }
 
-// refusals are what API servers say of a response that they refuse, with the requirement that it violates. Source:
+// refusals are what API servers say of a response that they refuse, or that ends early, with the requirement that it violates. Source:
 // https://github.com/kubernetes/apiextensions-apiserver/blob/v0.36.0/pkg/apiserver/conversion/webhook_converter.go
 func refusals() map[string]requirement.ID {
 	return map[string]requirement.ID{
@@ -81,6 +81,9 @@ func refusals() map[string]requirement.ID {
 		"expected response.uid=":          requirement.WebhookResponseUID,
 		"returned invalid metadata":       requirement.WebhookMetadataLabelsValid,
 		" objects, expected ":             requirement.WebhookResponseAllObjects,
+		": stream error: ":                requirement.WebhookFailureAvoided,
+		": EOF":                           requirement.WebhookFailureAvoided,
+		": read: connection reset":        requirement.WebhookFailureAvoided,
 	}
 }
 

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"context"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -18,12 +19,45 @@ type loss struct {
 
 // findings returns what happened to fields. A loss that may be meant is as narrow as it is: it is the widest place of which nothing comes back
 // by way of a version that has no field of that name.
-func (r *round) findings(ctx context.Context, lost []loss) []reports.FieldFinding {
+func (r *round) findings(ctx context.Context, o *object, lost []loss) []reports.FieldFinding {
 	var all []reports.FieldFinding
-	for _, l := range lost {
-		all = append(all, r.finding(ctx, l)...)
+	for i, l := range lost {
+		home := ""
+		if i < most {
+			home = r.homeOf(ctx, o, l)
+		}
+		for _, f := range r.finding(ctx, l) {
+			f.Home = home
+			all = append(all, f)
+		}
 	}
 	return all
+}
+
+// homeOf returns the field of the stored version that shows what is lost of an object, as far as that is sent by clients and the webhook answers.
+func (r *round) homeOf(ctx context.Context, o *object, l loss) string {
+	schema := r.definition.Schema(r.initially)
+	if l.version == r.initially {
+		return schema.Pattern(l.Path)
+	}
+	sent := r.crd.Object(o.version, o.sent)
+	if _, has := corpus.Value(sent.Object, l.Path); !has || l.version != o.version || r.silent != "" {
+		return ""
+	}
+	whole, less := r.convert(ctx, r.initially, sent), r.convert(ctx, r.initially, corpus.Without(sent, l.Path))
+	if whole == nil || less == nil {
+		return ""
+	}
+	var shown []string
+	for _, differing := range schema.Differences(whole.Object, less.Object) {
+		if !strings.HasPrefix(differing.Path, "metadata") {
+			shown = append(shown, differing.Path)
+		}
+	}
+	if len(shown) == 0 {
+		return ""
+	}
+	return schema.Pattern(fieldpath.Around(shown...))
 }
 
 // finding is what happened to one field: if it is lost, by way of each version by which nothing of it comes back.

@@ -119,7 +119,7 @@ func (r *round) violated(ctx context.Context, part requirement.PartName, o *obje
 func (r *round) report(ctx context.Context, severity requirement.Verdict, v violation) {
 	GinkgoHelper()
 	v.round.attach(ctx, v.object)
-	r.env.Found(append(r.findings(ctx, v.round.lost), v.answered()...))
+	r.env.Found(append(r.findings(ctx, v.object, v.round.lost), v.answered()...))
 	r.env.Violated(severity, v.object.name+": "+v.message)
 }
 

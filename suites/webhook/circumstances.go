@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
 )
 
@@ -113,22 +114,34 @@ func (x *examiner) circumstances(ctx context.Context, what property, places []fo
 	if len(takes) == 0 || x.talk.isLateHere() {
 		return
 	}
-	confirming := x.talk.atMost(mostConfirming)
+	confirming, pairs := x.talk.atMost(mostConfirming), map[corpus.Pair]sharing{}
 	for i, f := range places {
-		isKnown := !confirming.isReached() && !x.talk.isLateHere() && !x.budget.spent() && ctx.Err() == nil
-		if i > 0 && isKnown {
-			if _, is, tried := x.without(ctx, what, f, takes...); is || !tried {
+		of := pairs[f.pair]
+		if i > 0 {
+			if confirming.isReached() || x.talk.isLateHere() || x.budget.spent() || ctx.Err() != nil {
+				if !of.isOfAll() {
+					continue
+				}
+			} else if _, is, tried := x.without(ctx, what, f, takes...); is || !tried {
+				of.asked++
+				pairs[f.pair] = of
 				continue
 			}
 		}
-		if i == 0 || isKnown {
-			places[i].when = "where " + strings.Join(words, " and ")
-			for _, t := range takes {
-				places[i].takes = append(places[i].takes, t.field)
-			}
+		of.asked, of.taking = of.asked+1, of.taking+1
+		pairs[f.pair] = of
+		places[i].when = "where " + strings.Join(words, " and ")
+		for _, t := range takes {
+			places[i].takes = append(places[i].takes, t.field)
 		}
 	}
 }
+
+// sharing counts the places of a pair that were asked for, and those that take the same.
+type sharing struct{ asked, taking int }
+
+// isOfAll reports whether all that were asked for take the same, and are enough to say so of the others of the pair.
+func (s sharing) isOfAll() bool { return s.asked >= fewSharing && s.taking == s.asked }
 
 // decides reports whether a finding is never there for its object without what is special about that, and always with it: one that comes and goes, as
 // that of a random order does, takes nothing.

@@ -316,8 +316,7 @@ func (q *inquiry) share(ctx context.Context, places []found, first int, t *turn)
 	if schema := q.c.definition.schemaOf(places[first].pair.From); t.at != "" && !t.absent && q.shows(ctx, places[first], changed(schema, t.example, nil, t.at)) {
 		t.words = "where " + schema.Pattern(t.at) + " is set" // whatever the value
 	}
-	type tally struct{ asked, sharing int }
-	sharing, pairs := []int{first}, map[corpus.Pair]tally{}
+	same, pairs := []int{first}, map[corpus.Pair]sharing{}
 	fields := map[string]bool{places[first].path: true}
 	for i, f := range places {
 		if i == first || !q.isOpen(f) {
@@ -330,20 +329,20 @@ func (q *inquiry) share(ctx context.Context, places []found, first int, t *turn)
 		of, shares := pairs[f.pair], false
 		if of.asked < mostSharing && q.mayAsk(ctx) {
 			if of.asked++; q.takes(ctx, f, other) {
-				of.sharing, shares = of.sharing+1, true
+				of.taking, shares = of.taking+1, true
 			}
 			pairs[f.pair] = of
 		} else {
-			shares = of.asked >= fewSharing && of.sharing == of.asked
+			shares = of.isOfAll()
 		}
 		if shares {
-			sharing, fields[f.path] = append(sharing, i), true
+			same, fields[f.path] = append(same, i), true
 		}
 	}
 	if len(fields) < fewSharing {
 		return false
 	}
-	for _, i := range sharing {
+	for _, i := range same {
 		places[i].when = t.words
 	}
 	return true
@@ -382,6 +381,16 @@ func (q *inquiry) otherwise(ctx context.Context, f found, t *turn) *unstructured
 	return without
 }
 
+// isInListOf reports whether a path leads through the outermost list that the finding is in, whose items and their order are what they have in common.
+func (f found) isInListOf(path string) bool {
+	for i, step := range fieldpath.Split(f.effect.at) {
+		if step.List {
+			return fieldpath.Within(path, fieldpath.Join(fieldpath.Split(f.effect.at)[:i]))
+		}
+	}
+	return false
+}
+
 // withoutEmpty returns the object of a finding without the lists and objects that are empty, elsewhere than at the finding; nil if there are none.
 // A program that reads them has them in memory, and not in the JSON that it writes if their fields have omitempty.
 func withoutEmpty(f found) *unstructured.Unstructured {
@@ -389,7 +398,7 @@ func withoutEmpty(f found) *unstructured.Unstructured {
 	for {
 		less := without
 		for _, path := range slices.Backward(corpus.Leaves(without)) {
-			if value, _ := corpus.Value(without.Object, path); !isScalar(value) && corpus.IsEmpty(value) && !f.isAbout(path) {
+			if value, _ := corpus.Value(without.Object, path); !isScalar(value) && corpus.IsEmpty(value) && !f.isAbout(path) && !f.isInListOf(path) {
 				less = corpus.Without(less, path)
 			}
 		}

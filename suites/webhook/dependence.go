@@ -89,7 +89,7 @@ func (dp *dependence) dependency(ctx context.Context, pair corpus.Pair) (depende
 	together, reversed := dp.talk.ask(ctx, dp.standard.reviewVersion(ctx), pair, objects...), dp.talk.ask(ctx, dp.standard.reviewVersion(ctx), pair, backwards...)
 	for _, x := range []exchange{together, reversed} {
 		if x.judgement.Rejected() != nil {
-			return dependency{pair: pair, x: x, refused: true}, dp.refusedTogether(ctx, pair, objects)
+			return dependency{pair: pair, x: x, refused: true}, dp.refusedTogether(ctx, pair, x, objects)
 		}
 	}
 	last := len(objects) - 1
@@ -154,9 +154,14 @@ func (dp *dependence) traces(ctx context.Context, pair corpus.Pair, objects []*u
 	return dependency{}, false
 }
 
-// refusedTogether reports whether objects that are not converted together are converted alone, and whether it is them rather than
-// their number: as many copies of one are converted, in the order of their names, since some webhooks sort by these.
-func (dp *dependence) refusedTogether(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) bool {
+// refusedTogether reports whether objects that were not converted in an exchange are never converted together, but alone, and whether it is them
+// rather than their number: as many copies of one are converted, in the order of their names, since some webhooks sort by these.
+func (dp *dependence) refusedTogether(ctx context.Context, pair corpus.Pair, x exchange, objects []*unstructured.Unstructured) bool {
+	for range repeated {
+		if again := dp.talk.ask(ctx, x.request.ReviewVersion, pair, dp.exhibits.sent(&x)...); again.judgement.Rejected() == nil {
+			return false
+		}
+	}
 	many := corpus.Multiply(objects[:1], len(objects))
 	slices.SortFunc(many, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
 	copies := dp.talk.ask(ctx, dp.standard.reviewVersion(ctx), pair, many...)
@@ -211,15 +216,21 @@ func (dp *dependence) unsteady(ctx context.Context, pair corpus.Pair, object *un
 	return nil
 }
 
-// otherwise is what unsteady returns of an object that is converted otherwise among others; and the difference from that if it is converted
-// as alone once the same batch is asked for again: it was the time, or what was asked before, and not the others.
+// otherwise is what unsteady returns of an object that is converted otherwise among others. It is also the difference from that if the object is
+// converted otherwise alone before the same batch is asked for again and after that, or as alone in that: it was the time, or what was asked
+// before, and not the others.
 func (dp *dependence) otherwise(ctx context.Context, d dependency, object *unstructured.Unstructured, alone json.RawMessage) []corpus.Loss {
 	if lost := dp.unsteady(ctx, d.pair, object, alone); len(lost) > 0 {
 		return lost
 	}
 	for range repeated {
+		before := dp.byItself(ctx, d.pair, object)
 		again := dp.talk.ask(ctx, d.x.request.ReviewVersion, d.pair, dp.exhibits.sent(&d.x)...)
-		if again.judgement.Rejected() != nil || len(dp.apart(d.pair, alone, again.judgement.Objects[d.at])) > 0 {
+		after := dp.byItself(ctx, d.pair, object)
+		if lost := dp.apart(d.pair, before, after); len(lost) > 0 {
+			return lost
+		}
+		if again.judgement.Rejected() != nil || len(dp.apart(d.pair, after, again.judgement.Objects[d.at])) > 0 {
 			return nil
 		}
 	}

@@ -120,7 +120,7 @@ func (fs *failures) refusesAll(ctx context.Context, r refusal) bool {
 // refusedObject is that an object was not converted. If a smaller object is not either, it names the fields of that.
 func (fs *failures) refusedObject(r refusal, by intent) found {
 	pair := corpus.Pair{From: r.version, To: r.x.to}
-	given := fs.definition.schemaOf(r.version).Given(r.object)
+	given := fs.free(r)
 	path := cmp.Or(r.needs, strings.Join(given, ", "))
 	about, when := "with "+firstOf(given), ""
 	if len(given) == 0 {
@@ -141,6 +141,20 @@ func (fs *failures) refusedObject(r refusal, by intent) found {
 	}
 	one.again = fs.refusedAgain(r, path, func(r refusal) found { return fs.refusedObject(r, by) })
 	return one
+}
+
+// free returns the fields of an object that was refused which need not be there: those that must be are in others as well. If all of them must be,
+// these are what is left.
+func (fs *failures) free(r refusal) []string {
+	schema := fs.definition.schemaOf(r.version)
+	given := schema.Given(r.object)
+	free := slices.DeleteFunc(slices.Clone(given), func(path string) bool {
+		return len(schema.Problems(corpus.Without(r.object, path).Object)) > 0
+	})
+	if len(free) == 0 {
+		return given
+	}
+	return free
 }
 
 // refusedAgain returns a function that asks for another object in place of one that was refused, which names a path. It is another finding if one

@@ -9,7 +9,7 @@ import (
 	"github.com/crdconform/crdconform/internal/kube"
 )
 
-// homes finds out which fields of the stored version show what is lost or changed at others, where the field has another name.
+// homes finds out which fields of the stored version show what is lost or changed, or grows, at others, where the field has another name.
 func (q *inquiry) homes(ctx context.Context, places []found) {
 	d := q.c.env.Subject.Corpus.Definition
 	if d == nil {
@@ -23,7 +23,7 @@ func (q *inquiry) homes(ctx context.Context, places []found) {
 		}
 		way := corpus.Pair{From: at.From, To: stored}
 		switch {
-		case !f.isUnmeant() || f.when != "" || strings.HasPrefix(f.path, "metadata"):
+		case !f.isUnmeant() && f.effect.sort != grows || f.when != "" || strings.HasPrefix(f.path, "metadata"):
 		case at.From == stored:
 			places[i].home = q.c.definition.schemaOf(stored).Pattern(f.path)
 		case q.isOpen(f) && q.mayAsk(ctx) && q.c.routes.isOpen(ctx, way):

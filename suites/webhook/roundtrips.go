@@ -201,7 +201,7 @@ func (rt *roundTrips) outgrown(pair corpus.Pair, before []*unstructured.Unstruct
 	return findings
 }
 
-// grown returns the place in an object that has grown most.
+// grown returns the place in an object that has grown most: the list, if that has more items than before.
 func grown(before, after *unstructured.Unstructured) string {
 	place, most := "", 0
 	length := func(object *unstructured.Unstructured, path string) int {
@@ -218,6 +218,12 @@ func grown(before, after *unstructured.Unstructured) string {
 	for _, path := range paths {
 		if n := length(after, path) - length(before, path); n > most {
 			place, most = path, n
+		}
+	}
+	steps := fieldpath.Split(place)
+	for i, step := range steps {
+		if _, had := fieldpath.Value(before.Object, steps[:i+1]); step.List && !had {
+			return fieldpath.Join(steps[:i])
 		}
 	}
 	return place
