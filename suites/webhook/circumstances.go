@@ -115,7 +115,8 @@ func (x *examiner) circumstances(ctx context.Context, what property, places []fo
 		return
 	}
 	confirming, pairs := x.talk.atMost(mostConfirming), map[corpus.Pair]sharing{}
-	for i, f := range places {
+	for _, i := range fewOfEachPair(places) {
+		f := places[i]
 		of := pairs[f.pair]
 		if i > 0 {
 			if confirming.isReached() || x.talk.isLateHere() || x.budget.spent() || ctx.Err() != nil {
@@ -135,6 +136,19 @@ func (x *examiner) circumstances(ctx context.Context, what property, places []fo
 			places[i].takes = append(places[i].takes, t.field)
 		}
 	}
+}
+
+// fewOfEachPair returns the indexes of places, those of a few of each pair of versions first.
+func fewOfEachPair(places []found) []int {
+	number, first, then := map[corpus.Pair]int{}, []int{}, []int{}
+	for i, f := range places {
+		if number[f.pair]++; number[f.pair] <= fewSharing {
+			first = append(first, i)
+		} else {
+			then = append(then, i)
+		}
+	}
+	return append(first, then...)
 }
 
 // sharing counts the places of a pair that were asked for, and those that take the same.

@@ -205,7 +205,10 @@ func (rt *roundTrips) outgrown(pair corpus.Pair, before []*unstructured.Unstruct
 func grown(before, after *unstructured.Unstructured) string {
 	place, most := "", 0
 	length := func(object *unstructured.Unstructured, path string) int {
-		value, _ := corpus.Value(object.Object, path)
+		value, has := corpus.Value(object.Object, path)
+		if !has {
+			return 0
+		}
 		return len(fmt.Sprint(value))
 	}
 	paths := corpus.Leaves(after)
