@@ -25,7 +25,8 @@ import (
 // programBuild is a build that is a program.
 type programBuild struct {
 	command  subject.Command
-	restarts int // how often it may be started again when it ends
+	restarts int    // how often it may be started again when it ends
+	memory   uint64 // see subject.Options
 }
 
 // Starts is true.
@@ -55,7 +56,7 @@ func (b programBuild) Start(ctx context.Context, api cluster.Cluster, at func(ap
 			err = errors.Join(err, through.close(), os.RemoveAll(folder))
 		}
 	}()
-	options := subject.Options{Restarts: b.restarts}
+	options := subject.Options{Restarts: b.restarts, Memory: b.memory}
 	if api != nil {
 		options.Kubeconfig = filepath.Join(folder, "kubeconfig")
 		if err = kube.WriteConfig(options.Kubeconfig, api.Config()); err != nil {

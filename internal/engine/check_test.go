@@ -27,13 +27,17 @@ import (
 // crontabs is the definition of what the reference webhook converts.
 const crontabs = "../../fixtures/definitions/reference.yaml"
 
-// TestMain makes this executable a webhook program too: "webhook PORT CERTS", or "fragile PORT CERTS" for one that ends when it meets an
-// object with the name bad, or with that of an object that is read from an API server.
+// TestMain makes this executable a webhook program too: "webhook PORT CERTS", "fragile PORT CERTS" for one that ends when it meets an
+// object with the name bad, or with that of an object that is read from an API server, or "greedy PORT CERTS" for one that allocates without
+// bound when a host is empty.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 4 && (os.Args[1] == "webhook" || os.Args[1] == "fragile") {
+	if len(os.Args) == 4 && slices.Contains([]string{"webhook", "fragile", "greedy"}, os.Args[1]) {
 		handler := webhook.Handler()
-		if os.Args[1] == "fragile" {
-			handler = breaking([]string{"bad", "read-every-version-v1beta1-3"}, func(http.ResponseWriter) {
+		switch os.Args[1] {
+		case "greedy":
+			handler = breaking([]string{`"host":""`}, func(http.ResponseWriter) { allocate() })
+		case "fragile":
+			handler = breaking([]string{`"name":"bad"`, `"name":"read-every-version-v1beta1-3"`}, func(http.ResponseWriter) {
 				fmt.Fprintln(os.Stderr, "bad came")
 				os.Exit(3) //nolint:forbidigo // this is a process of its own
 			})

@@ -6,8 +6,12 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
@@ -41,7 +45,7 @@ func TestCulprits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := config.Config{Filter: []string{"webhook.response"}, CRDs: []string{crontabs}, Samples: []string{file}}
-			report := checked(t, Description{Config: c, Handler: breaking(test.over, test.with)})
+			report := checked(t, Description{Config: c, Handler: breaking(having(test.over), test.with)})
 			failed := report.With(requirement.Failed)
 			if len(failed) != 1 || failed[0].ID != test.fails || !strings.HasPrefix(failed[0].Reason, test.want) {
 				t.Fatalf("failed: %+v, want %s for %s", failed, test.fails, test.want)
@@ -78,6 +82,43 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
+// TestGreed has a program allocate without bound for an empty host, on a machine that is said to have little memory: it is killed and started again, the
+// finding has the field and how much memory it took, and all else is judged.
+func TestGreed(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: a program that takes some 300 MiB again and again")
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("needs Linux, where it is known what programs take")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := Description{Config: config.Config{
+		Filter: []string{string(canary), string(requirement.WebhookConversionZeroValues)}, CRDs: []string{crontabs}, APIServer: config.None,
+		Generate: config.Generate{Objects: 3, Seed: 5}, Webhook: config.Webhook{Command: &config.Command{Args: []string{self, "greedy", "{port}", "{certs}"}}},
+	}}.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan.memory = 512 << 20
+	report := plan.Run(t.Context(), quiet{}, nil)
+	failed, passed := verdicts(report, requirement.Failed), verdicts(report, requirement.Passed)
+	if !slices.Equal(failed, []requirement.ID{requirement.WebhookConversionZeroValues}) || !slices.Equal(passed, []requirement.ID{canary}) {
+		t.Fatalf("failed: %v, passed: %v, %s", failed, passed, report.Error)
+	}
+	reason := report.With(requirement.Failed)[0].Reason
+	why := regexp.MustCompile(`it exited: killed, since it took 0\.[34] GiB of memory, more than half of the 0\.5 GiB that this machine has; `)
+	if !why.MatchString(reason) || !strings.Contains(reason, `object: {"apiVersion":"example.com/v1","host":""`) {
+		t.Error(reason)
+	}
+	if !why.MatchString(strings.Join(report.Notes, "\n")) {
+		t.Errorf("notes: %q", report.Notes)
+	}
+}
+
 // TestEndsForAnAPIServer has a program end when an API server asks it for an object: that is found where the object was read, and whatever else
 // clients do is judged, because the program is started again and the requests that it could not answer are sent again.
 func TestEndsForAnAPIServer(t *testing.T) {
@@ -106,15 +147,35 @@ func TestEndsForAnAPIServer(t *testing.T) {
 	}
 }
 
-// breaking is the reference webhook, but for requests with an object of one of the names, which it treats in another way.
-func breaking(names []string, with func(w http.ResponseWriter)) http.Handler {
+// allocate allocates memory until it is too much, and no more than machines have that run tests. Then it hangs.
+func allocate() {
+	const most, step = 448 << 20, 1 << 20
+	var all [][]byte
+	for range most / step {
+		all = append(all, bytes.Repeat([]byte{1}, step))
+	}
+	<-time.After(time.Minute)
+	runtime.KeepAlive(all)
+}
+
+// having are texts that objects with some names have.
+func having(names []string) []string {
+	var texts []string
+	for _, name := range names {
+		texts = append(texts, fmt.Sprintf(`"name":%q`, name))
+	}
+	return texts
+}
+
+// breaking is the reference webhook, but for requests with one of some texts, which it treats in another way.
+func breaking(texts []string, with func(w http.ResponseWriter)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
-		for _, name := range names {
-			if strings.Contains(string(body), fmt.Sprintf(`"name":%q`, name)) {
+		for _, text := range texts {
+			if strings.Contains(string(body), text) {
 				with(w)
 				return
 			}

@@ -40,6 +40,7 @@ type Plan struct {
 	client   *tls.Certificate
 	notes    []string
 	run      string      // ID of the run
+	memory   uint64      // that the machine has, for the program under test; 0 for what it has
 	loads    []*LoadTest // to send one after another; none when no load is to be sent
 
 	recorded *recording.Recording // that the load sends again; nil when it sends none

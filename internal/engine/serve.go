@@ -112,7 +112,7 @@ func (p *Plan) serveCommand(ctx context.Context, api cluster.Cluster) (*served, 
 		err = p.install(ctx, api, &definitions)
 	}
 	if err == nil {
-		w, err = programBuild{p.program(), mostRestarts}.Start(ctx, api, nil)
+		w, err = programBuild{p.program(), mostRestarts, p.memory}.Start(ctx, api, nil)
 	}
 	if err != nil {
 		return nil, errors.Join(err, definitions.remove(context.WithoutCancel(ctx)))

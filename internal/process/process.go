@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -32,6 +33,10 @@ type Options struct {
 	Output bool
 	// Background lets a process that exits successfully carry on as long as what it has started.
 	Background bool
+	// Memory is how much memory the machine has, in bytes, as Machine returns it. On Linux, a process that takes more than half of that with all
+	// that it has started is killed with them, so that the machine survives a program that allocates without bound; it has ended by itself then,
+	// and State says why. 0 for no bound. On other systems nothing is bounded, as what a program takes isn't known cheaply.
+	Memory uint64
 }
 
 // Process is a child process with all that it has started. Its methods are safe for concurrent use.
@@ -42,6 +47,8 @@ type Process struct {
 	command    *exec.Cmd
 	tree       tree
 	background bool
+	memory     uint64         // see Options
+	took       atomic.Uint64  // how much of it, if that was too much
 	readers    []*os.File     // of what is copied
 	copying    sync.WaitGroup // of what is copied
 	asked      chan struct{}  // closed when Stop or Kill was called
@@ -55,7 +62,7 @@ type Process struct {
 // Start starts a command that has no context and no pipes yet. It runs in a process group of its own, so that Ctrl-C in a terminal
 // does not reach it, until it exits or is stopped. What it writes is copied to the command's Stdout and Stderr.
 func Start(command *exec.Cmd, o Options) (*Process, error) {
-	p := &Process{command: command, background: o.Background, asked: make(chan struct{}), exited: make(chan struct{})}
+	p := &Process{command: command, background: o.Background, memory: o.Memory, asked: make(chan struct{}), exited: make(chan struct{})}
 	if command.Env == nil {
 		command.Env = os.Environ()
 	}
@@ -81,6 +88,9 @@ func Start(command *exec.Cmd, o Options) (*Process, error) {
 	}
 	p.tree = tree{command.Process.Pid, marker}
 	go p.watch()
+	if o.Memory > 0 {
+		go p.guard(o.Memory)
+	}
 	return p, nil
 }
 
@@ -205,7 +215,14 @@ func (p *Process) EndedAt() time.Time { return p.ended }
 func (p *Process) Crashed() bool { return p.Ended() && !p.stopped }
 
 // State describes how the process ended, such as "exit status 0". It must have ended.
-func (p *Process) State() string { return p.command.ProcessState.String() }
+func (p *Process) State() string {
+	if took := p.took.Load(); took > 0 {
+		return fmt.Sprintf("killed, since it took %s of memory, more than half of the %s that this machine has", gibibytes(took), gibibytes(p.memory))
+	}
+	return p.command.ProcessState.String()
+}
+
+func gibibytes(n uint64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
 
 // ID returns the process ID.
 func (p *Process) ID() int { return p.command.Process.Pid }

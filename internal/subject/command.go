@@ -43,6 +43,7 @@ type Options struct {
 	Port       int           // to serve at; 0 for a free one, or FixedPort
 	Within     []string      // command that becomes the program, which is put behind it; empty for none
 	Restarts   int           // how often Revive starts it again at most
+	Memory     uint64        // that the machine has, in bytes, of which the program may take half; 0 for what it has
 
 	// Certificates are what the program serves. If it is nil, Start issues them and Stop removes them.
 	Certificates *Certificates

@@ -147,7 +147,7 @@ func (p *Process) launch(ctx context.Context, c Command, o Options, values map[s
 	}
 	output := &process.Tail{Next: o.Output}
 	command.Stdout, command.Stderr = output, output
-	child, err := process.Start(command, process.Options{Background: true})
+	child, err := process.Start(command, process.Options{Background: true, Memory: cmp.Or(o.Memory, process.Machine())})
 	if err != nil {
 		return expanded.explain(err)
 	}
