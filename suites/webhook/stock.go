@@ -146,15 +146,19 @@ func (s *stock) styled(ctx context.Context, version string, style corpus.Style, 
 	return objects
 }
 
-// owned returns objects that have one field each.
+// owned returns objects that have one field each, or one item of a list with all that is in it, which is there for all of its fields.
 func (s *stock) owned(ctx context.Context, version string) []*unstructured.Unstructured {
 	seen := map[string]bool{}
 	var owned []*unstructured.Unstructured
 	for _, object := range s.all(ctx, version) {
 		for _, path := range corpus.Leaves(object) {
-			if place := fieldpath.Generalize(path); !seen[place] {
-				seen[place] = true
-				owned = append(owned, corpus.Only(object, path))
+			if seen[fieldpath.Generalize(path)] {
+				continue
+			}
+			part := corpus.Only(object, path)
+			owned = append(owned, part)
+			for _, path := range corpus.Leaves(part) {
+				seen[fieldpath.Generalize(path)] = true
 			}
 		}
 	}
