@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -306,5 +307,23 @@ func TestSpecialSingles(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestLongTextsAreShared has the objects with more than 64 KiB in a field have the same text, whichever the field.
+func TestLongTextsAreShared(t *testing.T) {
+	t.Parallel()
+	d := defined(t, widget(spec(`one: {type: string}, two: {type: string}, three: {type: object, properties: {four: {type: string}}}`)))
+	texts := map[*byte]bool{}
+	objects := 0
+	for _, single := range d.Generator("v1", 1, nil).Singles() {
+		if value, _ := Value(single.Object.Object, single.Path); single.Style == Large {
+			text, _ := value.(string)
+			texts[unsafe.StringData(text)] = true
+			objects++
+		}
+	}
+	if objects != 3 || len(texts) != 1 {
+		t.Errorf("%d objects have %d texts", objects, len(texts))
 	}
 }

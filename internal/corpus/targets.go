@@ -64,6 +64,8 @@ type targeting struct {
 	byKey map[string]*target
 
 	reached func(*node, way) // is given each place; may be nil
+
+	beyond string // a text of more than 64 KiB, which all objects share: those of thousands of fields would take more memory than all else
 }
 
 // mostWays is how many ways to a target are tried.
@@ -279,7 +281,10 @@ func (t *targeting) large(n *node, w way) {
 			t.add(rankLarge, "a long value", w.fixing(n.path, long))
 		}
 		if n.isFree() && n.maxLength >= beyondText && !n.ruled() {
-			t.add(rankLarge, "a text of more than 64 KiB", w.fixing(n.path, strings.Repeat("longer than 64 KiB ", beyondText/19+1))).style = Large
+			if t.beyond == "" {
+				t.beyond = strings.Repeat("longer than 64 KiB ", beyondText/19+1)
+			}
+			t.add(rankLarge, "a text of more than 64 KiB", w.fixing(n.path, t.beyond)).style = Large
 		}
 	}
 }
