@@ -152,7 +152,7 @@ func (s Source) String() string {
 // URL returns the address of the heading in the current edition of the document. If the edition no longer has the heading, the
 // address leads to the top of the page. It is empty if the source is in no document of the catalogue.
 func (s Source) URL() string {
-	documents := load().Documents
+	documents := load().documents
 	i := slices.IndexFunc(documents, func(d Document) bool { return d.ID == s.Document })
 	if i < 0 {
 		return ""
@@ -248,37 +248,50 @@ func (m *Minor) UnmarshalText(text []byte) error {
 }
 
 type catalogue struct {
-	Documents    []Document    `json:"documents"`
-	Requirements []Requirement `json:"requirements"`
+	documents    []Document
+	requirements []Requirement
+	stating      map[string][]ID // requirements by the hash of each sentence that states them
 }
 
 // load parses the embedded catalogue once. A catalogue that cannot be parsed is a defect of the build, which the tests of this
 // package detect.
 var load = sync.OnceValue(func() catalogue {
-	var c catalogue
-	if err := yaml.UnmarshalStrict(catalogueYAML, &c); err != nil {
+	var file struct {
+		Documents    []Document `json:"documents"`
+		Requirements []struct {
+			Requirement
+			Sentences []string `json:"sentences"` // their hashes
+		} `json:"requirements"`
+	}
+	if err := yaml.UnmarshalStrict(catalogueYAML, &file); err != nil {
 		panic(fmt.Sprintf("requirement: catalogue.yaml: %v", err))
 	}
-	for i := range c.Requirements {
-		if c.Requirements[i].Since == (Minor{}) {
-			c.Requirements[i].Since = Minor{Major: 1, Minor: 16}
+	c := catalogue{documents: file.Documents, stating: map[string][]ID{}}
+	for _, entry := range file.Requirements {
+		r := entry.Requirement
+		if r.Since == (Minor{}) {
+			r.Since = Minor{Major: 1, Minor: 16}
 		}
-		if c.Requirements[i].Severity == Unknown {
-			c.Requirements[i].Severity = Failed
+		if r.Severity == Unknown {
+			r.Severity = Failed
+		}
+		c.requirements = append(c.requirements, r)
+		for _, hash := range entry.Sentences {
+			c.stating[hash] = append(c.stating[hash], r.ID)
 		}
 	}
 	return c
 })
 
 // All returns every requirement, in the order of the catalogue.
-func All() []Requirement { return slices.Clone(load().Requirements) }
+func All() []Requirement { return slices.Clone(load().requirements) }
 
 // Documents returns the documents that requirements come from.
-func Documents() []Document { return slices.Clone(load().Documents) }
+func Documents() []Document { return slices.Clone(load().documents) }
 
 // Lookup returns the requirement with an ID, and whether there is one.
 func Lookup(id ID) (Requirement, bool) {
-	all := load().Requirements
+	all := load().requirements
 	i := slices.IndexFunc(all, func(r Requirement) bool { return r.ID == id })
 	if i < 0 {
 		return Requirement{}, false

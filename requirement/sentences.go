@@ -20,7 +20,7 @@ type Sentence struct {
 	Words        string  `json:"words"`                  // its beginning, to find it
 	Hash         string  `json:"hash"`                   // first 12 digits of the SHA-256 of its letters and digits, in lower case
 	At           []Place `json:"at"`                     // its places; documents repeat each other
-	Requirements []ID    `json:"requirements,omitempty"` // requirements that come from it; each is checked, or says why it is not
+	Requirements []ID    `json:"requirements,omitempty"` // requirements whose entries name it; each is checked, or says why it is not
 	None         string  `json:"none,omitempty"`         // why it has no requirement
 }
 
@@ -82,12 +82,15 @@ type sentenceTable struct {
 	Sentences []Sentence     `json:"sentences"`
 }
 
-// loadSentences parses the embedded table once. A table that cannot be parsed is a defect of the build, which the tests of this
+// loadSentences parses the embedded table once, and adds to each sentence the requirements that name it. A table that cannot be parsed is a defect of the build, which the tests of this
 // package detect.
 var loadSentences = sync.OnceValue(func() sentenceTable {
 	var t sentenceTable
 	if err := yaml.UnmarshalStrict(sentencesYAML, &t); err != nil {
 		panic(fmt.Sprintf("requirement: sentences.yaml: %v", err))
+	}
+	for i, s := range t.Sentences {
+		t.Sentences[i].Requirements = load().stating[s.Hash]
 	}
 	return t
 })

@@ -80,7 +80,7 @@ type row struct {
 func sentences(documents []requirement.Document, all []requirement.Sentence) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Sentences of the documents\n\n" +
-		"Written by `make generate` from requirement/sentences.yaml; a test keeps it up to date. Every sentence of the documents is here " +
+		"Written by `make generate` from requirement/catalogue.yaml and sentences.yaml; a test keeps it up to date. Every sentence of the documents is here " +
 		"with its requirements, or with the reason why it has none. The documents themselves are not in the repository: a sentence is named by its " +
 		"lines and its first words.\n")
 	for _, document := range documents {
