@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
@@ -39,10 +40,7 @@ func (p *Process) Revive(ctx context.Context, since time.Time) (before bool, end
 		case n == moments, ctx.Err() != nil, p.answers(ctx):
 			return false, nil
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(moment):
-		}
+		_ = pause.For(ctx, moment) // the loop looks whether it is over
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/crdconform/crdconform/cluster"
@@ -416,7 +415,9 @@ func (e *Env) patience() time.Duration { return max(e.effect, usualEffect) }
 // eventually polls until what a spec needs is there, an error ends it, or the time for that is over. A busy API server takes its time for it,
 // however short the effects are that tests wait for.
 func (e *Env) eventually(ctx context.Context, condition func(context.Context) (bool, error)) error {
-	return wait.PollUntilContextTimeout(ctx, poll, e.patience(), true, condition)
+	within, cancel := context.WithTimeout(ctx, e.patience())
+	defer cancel()
+	return kube.Until(within, poll, condition)
 }
 
 // Install installs a definition on the spot, for specs that need several. The number distinguishes them. It does not wait for

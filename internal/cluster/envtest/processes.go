@@ -34,8 +34,8 @@ const (
 	// attempts is how often a program is started whose port was taken by another program since it was found free.
 	attempts = 3
 
-	// pause is how long to wait before a program is looked at again.
-	pause = 20 * time.Millisecond
+	// poll is how long to wait before a program is looked at again.
+	poll = 20 * time.Millisecond
 )
 
 // startEtcd runs etcd on a Unix socket, so that no other user of the machine can read or write its data. One port serves only health
@@ -220,7 +220,7 @@ func (c *Cluster) end(ctx context.Context, name string, stop func() error) error
 
 // killUntil kills a program, which may be just starting, until something is done that waits for it to be gone.
 func (c *Cluster) killUntil(name string, done <-chan error) error {
-	again := time.NewTicker(pause)
+	again := time.NewTicker(poll)
 	defer again.Stop()
 	for {
 		c.guard.kill(name)
@@ -243,7 +243,7 @@ func (c *Cluster) ready(ctx context.Context) error {
 	defer client.CloseIdleConnections()
 	for _, path := range []string{"/readyz", "/api/v1/namespaces/default", "/api/v1/namespaces/kube-system"} {
 		var last error
-		err := kube.Until(ctx, pause, func(ctx context.Context) (bool, error) {
+		err := kube.Until(ctx, poll, func(ctx context.Context) (bool, error) {
 			last = kube.Answers(ctx, client, c.admin.Host+path)
 			return last == nil, nil
 		})

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/pause"
 )
 
 const (
@@ -212,14 +213,7 @@ func (s *services) route(ctx context.Context, namespace, name string, port int32
 	if !isNew {
 		return nil
 	}
-	learned := time.NewTimer(learning)
-	defer learned.Stop()
-	select {
-	case <-learned.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return pause.For(ctx, learning)
 }
 
 // unroute takes a route away. The service stays, with nothing behind it, until the cluster goes.

@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/crdconform/crdconform/cluster"
@@ -120,7 +119,7 @@ func (c *Cleaner) unbind(ctx context.Context, crd *apiextensionsv1.CustomResourc
 	within, cancel := context.WithTimeout(ctx, defuseTimeout)
 	defer cancel()
 	var last error
-	err := wait.PollUntilContextCancel(within, probePoll, true, func(ctx context.Context) (bool, error) {
+	err := kube.Until(within, probePoll, func(ctx context.Context) (bool, error) {
 		list, err := objects.List(ctx, metav1.ListOptions{})
 		last = err
 		switch {

@@ -15,10 +15,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/kube"
 )
 
 // Router makes services without a selector, each with one endpoint. It touches nothing that it did not make itself.
@@ -176,7 +176,7 @@ func (r *Router) ensure(ctx context.Context, namespace string) error {
 	within, cancel := context.WithTimeout(ctx, leaving)
 	defer cancel()
 	namespaces := r.client.CoreV1().Namespaces()
-	err := wait.PollUntilContextCancel(within, poll, true, func(ctx context.Context) (bool, error) {
+	err := kube.Until(within, poll, func(ctx context.Context) (bool, error) {
 		made, err := namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: r.meta(namespace)}, metav1.CreateOptions{})
 		if err == nil {
 			r.namespaces[namespace] = made.UID
@@ -191,8 +191,8 @@ func (r *Router) ensure(ctx context.Context, namespace string) error {
 		}
 		return err == nil && there.DeletionTimestamp == nil, err
 	})
-	if wait.Interrupted(err) {
-		return fmt.Errorf("namespace %s: it is still being deleted: %w", namespace, context.Cause(within))
+	if within.Err() != nil {
+		return fmt.Errorf("namespace %s: it is still being deleted: %w", namespace, err)
 	}
 	if err != nil {
 		return fmt.Errorf("namespace %s: %w", namespace, err)
