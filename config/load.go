@@ -66,7 +66,7 @@ func (k *checker) profile(l Load) {
 	name := cmp.Or(l.Profile, profiles.Constant)
 	p, known := profiles.Named(name)
 	if !known || l.Profile == "" && k.config.given("load.profile") {
-		k.unless(false, "load.profile", "%s", unknownName("profile", l.Profile, profiles.Names()))
+		k.problem("load.profile", "%s", unknownName("profile", l.Profile, profiles.Names()))
 		return
 	}
 	k.replay(l, name == profiles.Replay)
@@ -101,7 +101,7 @@ func (k *checker) search(l Load) {
 		case goal == "":
 			goal = t.name
 		default:
-			k.unless(false, "objectives."+t.name, "the goal of the profile %s is one percentile, but objectives.%s is also set; remove one", profiles.Search, goal)
+			k.problem("objectives."+t.name, "the goal of the profile %s is one percentile, but objectives.%s is also set; remove one", profiles.Search, goal)
 			return
 		}
 	}
@@ -138,7 +138,7 @@ func (k *checker) stages(l Load) {
 func (k *checker) when(at string, s Stage) {
 	switch {
 	case len(s.Phases) > 0 && s.Clients != 0:
-		k.unless(false, at+".clients", "phases and clients cannot be combined; remove one")
+		k.problem(at+".clients", "phases and clients cannot be combined; remove one")
 	case len(s.Phases) > 0:
 		k.unless(s.Duration.Duration == 0, at+".duration", "phases have their own durations; remove it")
 		k.unless(s.Requests == 0, at+".requests", "a number of requests is only for clients; remove it")
@@ -148,7 +148,7 @@ func (k *checker) when(at string, s Stage) {
 	case s.Clients != 0:
 		k.unless(s.Duration.Duration > 0, at+".duration", "%s must be greater than 0; write how long the clients send, such as 30s", s.Duration)
 	default:
-		k.unless(false, at, "the stage is empty; write phases: [{rate: 100, duration: 30s}], or clients and duration")
+		k.problem(at, "the stage is empty; write phases: [{rate: 100, duration: 30s}], or clients and duration")
 	}
 }
 

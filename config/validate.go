@@ -32,8 +32,12 @@ type checker struct {
 // unless adds a problem unless well is true.
 func (k *checker) unless(well bool, key, format string, args ...any) {
 	if !well {
-		k.problems = append(k.problems, k.config.at(key, format, args...))
+		k.problem(key, format, args...)
 	}
+}
+
+func (k *checker) problem(key, format string, args ...any) {
+	k.problems = append(k.problems, k.config.at(key, format, args...))
 }
 
 func (c Config) problems() []*ProblemError {
@@ -97,7 +101,7 @@ func (k *checker) names(key string, names []string) {
 func (k *checker) webhook() {
 	w := k.config.Webhook
 	if sources := w.sources(); len(sources) > 1 {
-		k.unless(false, "webhook."+sources[1], "webhook.%s is also set; give only one of url, fromCRD, command, inCluster and reference", sources[0])
+		k.problem("webhook."+sources[1], "webhook.%s is also set; give only one of url, fromCRD, command, inCluster and reference", sources[0])
 	}
 	if w.URL != "" || k.config.given("webhook.url") {
 		err := checkURL(w.URL)

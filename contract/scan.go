@@ -324,7 +324,7 @@ func scanObject(raw []byte) (object, bool) {
 		case "kind":
 			s.once(objectKind, spelled(&o.Kind, value))
 		case "metadata":
-			s.once(objectMetadata, true)
+			s.met(objectMetadata)
 			o.Metadata = value
 		default:
 			s.bad = s.bad || bytes.IndexByte(name, '\\') >= 0
@@ -444,9 +444,13 @@ func (s *scan) takes(token string) bool {
 
 // once records a member, which may occur only once and must be good.
 func (s *scan) once(is member, good bool) {
-	if s.seen&is != 0 || !good {
-		s.bad = true
-	}
+	s.met(is)
+	s.bad = s.bad || !good
+}
+
+// met records a member, which may occur only once.
+func (s *scan) met(is member) {
+	s.bad = s.bad || s.seen&is != 0
 	s.seen |= is
 }
 

@@ -75,7 +75,7 @@ func (c *compiler) variants(s *structuralschema.Structural, more []*structuralsc
 		for i, at := range combination {
 			chosen = append(chosen, &choices[i].branches[at])
 		}
-		variant := c.node(s, chosen, path, false)
+		variant, _ := c.node(s, chosen, path)
 		for i, at := range combination {
 			if choices[i].oneOnly {
 				variant.forbids = append(variant.forbids, others(choices[i].branches, at, variant.required)...)

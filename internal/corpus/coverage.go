@@ -98,20 +98,28 @@ func (n *node) parts() []*node {
 	return parts
 }
 
+// counting says what an object is counted as.
+type counting int
+
+const (
+	met      counting = iota // it was sent
+	returned                 // it came back intact
+)
+
 // Add counts what an object has that came back. The object must be valid.
 func (c *Coverage) Add(object *unstructured.Unstructured) {
 	c.objects++
-	c.count(object, true)
+	c.count(object, returned)
 }
 
 // Meet counts the kinds of values of an object that was not checked for coming back intact. Its fields are not exercised by that.
-func (c *Coverage) Meet(object *unstructured.Unstructured) { c.count(object, false) }
+func (c *Coverage) Meet(object *unstructured.Unstructured) { c.count(object, met) }
 
-func (c *Coverage) count(object *unstructured.Unstructured, exercised bool) {
+func (c *Coverage) count(object *unstructured.Unstructured, as counting) {
 	for _, sort := range kindsOfMetadata(object) {
 		c.metadata[sort]++
 	}
-	c.inside(c.schema.root, object.Object, exercised)
+	c.inside(c.schema.root, object.Object, as)
 }
 
 // kindsOfMetadata returns the kinds of metadata that an object has.
@@ -141,7 +149,7 @@ func kindsOfMetadata(object *unstructured.Unstructured) []string {
 }
 
 // see counts a value of a field, and what is inside it.
-func (c *Coverage) see(n *node, value any, exercised bool) {
+func (c *Coverage) see(n *node, value any, as counting) {
 	field := c.fields[n.path]
 	if field == nil {
 		return
@@ -149,17 +157,17 @@ func (c *Coverage) see(n *node, value any, exercised bool) {
 	for _, sort := range n.sortsOfValue(value) {
 		field.seen[sort]++
 	}
-	field.exercised = field.exercised || exercised && (noticed(n, value) || n.isDull())
-	c.inside(n, value, exercised)
+	field.exercised = field.exercised || as == returned && (noticed(n, value) || n.isDull())
+	c.inside(n, value, as)
 }
 
 // inside counts the values that one consists of.
-func (c *Coverage) inside(n *node, value any, exercised bool) {
+func (c *Coverage) inside(n *node, value any, as counting) {
 	switch value := value.(type) {
 	case map[string]any:
 		for _, p := range n.properties {
 			if inner, there := value[p.name]; there {
-				c.see(p.node, inner, exercised)
+				c.see(p.node, inner, as)
 				c.compareLists(n, p, inner, value)
 			} else if field := c.fields[p.path]; field != nil {
 				field.seen[seenAbsent]++
@@ -167,13 +175,13 @@ func (c *Coverage) inside(n *node, value any, exercised bool) {
 		}
 		for key, inner := range value {
 			if n.entries != nil && n.byName[key] == nil {
-				c.see(n.entries, inner, exercised)
+				c.see(n.entries, inner, as)
 			}
 		}
 	case []any:
 		for _, inner := range value {
 			if n.items != nil {
-				c.see(n.items, inner, exercised)
+				c.see(n.items, inner, as)
 			}
 		}
 	}
@@ -261,7 +269,7 @@ func (n *node) sortsOfContents(value any) []string {
 	case float64:
 		add(seenEmpty, value == 0)
 		add(seenNegative, value < 0)
-		add(seenFraction, true)
+		sorts = append(sorts, seenFraction)
 	case bool:
 		add(seenEmpty, !value)
 	}

@@ -226,17 +226,19 @@ func (n *node) lists(value any) bool {
 	return slices.ContainsFunc(n.enum, func(one any) bool { return equal(one, value) || encoded(one) == encoded(value) })
 }
 
-// scalarly adds a difference in the limits of scalars. Those of an enum are known, so it is settled whether any of them shows it.
-func (d *differing) scalarly(old, now *node, change string, free bool, extra func(*maker) []any, shows func(value any) bool) {
-	one := difference{path: old.path, change: change, effect: Refused, free: free, at: old, shows: shows, values: func(m, _ *maker) []any {
-		if free {
-			return slices.Concat(m.scalars(old, now), extra(m))
-		}
-		return slices.Concat(extra(m), m.scalars(old, now))
-	}}
-	if old.enum != nil {
+// scalarly adds a difference in the limits of scalars: it sets the values to try, with extra ones. Those of an enum are known, so it is
+// settled whether any of them shows the difference.
+func (d *differing) scalarly(one difference, now *node, extra func(*maker) []any) {
+	old := one.at
+	one.path, one.effect = old.path, Refused
+	switch {
+	case old.enum != nil:
 		one.values = func(_, _ *maker) []any { return old.enum }
 		one.all = true
+	case one.free:
+		one.values = func(m, _ *maker) []any { return slices.Concat(m.scalars(old, now), extra(m)) }
+	default:
+		one.values = func(m, _ *maker) []any { return slices.Concat(extra(m), m.scalars(old, now)) }
 	}
 	d.add(one)
 }
@@ -260,7 +262,7 @@ func (d *differing) texts(old, now *node) {
 	}
 	if now.validated && plainFormat(now.format) != plainFormat(old.format) {
 		free := !old.validated && len(old.patterns) == 0
-		d.scalarly(old, now, "it must have the format "+now.format+" now", free, none, aText(func(s string) bool { return now.hasFormat(s) }))
+		d.scalarly(difference{at: old, change: "it must have the format " + now.format + " now", free: free, shows: aText(func(s string) bool { return now.hasFormat(s) })}, now, none)
 	}
 	if now.minLength > old.minLength {
 		d.length(old, now, fmt.Sprintf("it must be at least %s long now%s", visible.Count(now.minLength, "character", ""), before(old.minLength, 0)),
@@ -286,10 +288,10 @@ func (d *differing) length(old, now *node, change string, least, most int64, lik
 			return
 		}
 	}
-	d.scalarly(old, now, change, false, func(m *maker) []any { return slices.Concat(m.sized(old, likely...), anyOf(found)) }, func(value any) bool {
+	d.scalarly(difference{at: old, change: change, shows: func(value any) bool {
 		text, is := value.(string)
 		return is && (runes(text) < least || runes(text) > most)
-	})
+	}}, now, func(m *maker) []any { return slices.Concat(m.sized(old, likely...), anyOf(found)) })
 }
 
 // mostRepeated is how often a part of a pattern may be repeated.
@@ -306,7 +308,7 @@ func (d *differing) pattern(old, now *node, pattern *regexp.Regexp, shows func(a
 	if settled && len(beyond) == 0 && old.types() == strs {
 		return
 	}
-	d.scalarly(old, now, change, len(old.patterns) == 0 && !old.validated, func(*maker) []any { return anyOf(beyond) }, shows)
+	d.scalarly(difference{at: old, change: change, free: len(old.patterns) == 0 && !old.validated, shows: shows}, now, func(*maker) []any { return anyOf(beyond) })
 }
 
 // before says what a limit was, unless there was none.
@@ -326,26 +328,29 @@ func (d *differing) numbers(old, now *node) {
 	}
 	above, below := floatOf(now.minimum, now.aboveMinimum, "more than ", "at least "), floatOf(now.maximum, now.belowLimit, "less than ", "at most ")
 	if now.minimum != nil && (old.minimum == nil || *now.minimum > *old.minimum || *now.minimum == *old.minimum && now.aboveMinimum && !old.aboveMinimum) {
-		d.scalarly(old, now, "it must be "+above+" now", old.minimum == nil, none, aNumber(func(v float64) bool {
+		d.scalarly(difference{at: old, change: "it must be " + above + " now", free: old.minimum == nil, shows: aNumber(func(v float64) bool {
 			return v > *now.minimum || v == *now.minimum && !now.aboveMinimum
-		}))
+		})}, now, none)
 	}
 	if now.maximum != nil && (old.maximum == nil || *now.maximum < *old.maximum || *now.maximum == *old.maximum && now.belowLimit && !old.belowLimit) {
-		d.scalarly(old, now, "it must be "+below+" now", old.maximum == nil, none, aNumber(func(v float64) bool {
+		d.scalarly(difference{at: old, change: "it must be " + below + " now", free: old.maximum == nil, shows: aNumber(func(v float64) bool {
 			return v < *now.maximum || v == *now.maximum && !now.belowLimit
-		}))
+		})}, now, none)
 	}
 	for _, factor := range now.multiples {
 		if !slices.Contains(old.multiples, factor) {
 			one := &node{kind: number, limits: limits{multiples: []float64{factor}}}
-			d.scalarly(old, now, "it must be a multiple of "+strconv.FormatFloat(factor, 'g', -1, 64)+" now", len(old.multiples) == 0, none, func(value any) bool { return !one.isMultiple(value) })
+			d.scalarly(difference{
+				at: old, change: "it must be a multiple of " + strconv.FormatFloat(factor, 'g', -1, 64) + " now", free: len(old.multiples) == 0,
+				shows: func(value any) bool { return !one.isMultiple(value) },
+			}, now, none)
 		}
 	}
 	if now.format == "int32" && old.format != "int32" && (old.kind == integer || old.kind == number) {
-		d.scalarly(old, now, "it must fit into 32 bits now", false, none, func(value any) bool {
+		d.scalarly(difference{at: old, change: "it must fit into 32 bits now", shows: func(value any) bool {
 			given, is := value.(int64)
 			return is && given != int64(int32(given)) //nolint:gosec // that it may not fit is what it is about
-		})
+		}}, now, none)
 	}
 }
 

@@ -109,12 +109,19 @@ type compiler struct {
 // compile makes the nodes of a schema.
 func (s *Schema) compile() {
 	c := &compiler{}
-	s.root = c.node(s.structural, nil, "", true)
+	s.root = c.place(s.structural, nil, "")
 	s.nodes, s.unsure, s.doubt, s.defaults = c.nodes, c.unsure, c.doubt, c.defaults
 }
 
-// node compiles a place in a schema, for which further validations hold.
-func (c *compiler) node(s *structuralschema.Structural, more []*structuralschema.NestedValueValidation, path string, choose bool) *node {
+// place compiles a place in a schema, for which further validations hold, with a variant for each combination of its choices.
+func (c *compiler) place(s *structuralschema.Structural, more []*structuralschema.NestedValueValidation, path string) *node {
+	n, choices := c.node(s, more, path)
+	n.variants = c.variants(s, more, path, choices)
+	return n
+}
+
+// node compiles a place as it is whatever is chosen, and returns what there is to choose.
+func (c *compiler) node(s *structuralschema.Structural, more []*structuralschema.NestedValueValidation, path string) (*node, []choice) {
 	n := &node{
 		id: c.nodes, path: path, kind: kindOf(s), nullable: s.Nullable, def: s.Default.Object,
 		preserve: s.XPreserveUnknownFields, embedded: s.XEmbeddedResource, listKeys: s.XListMapKeys,
@@ -143,10 +150,7 @@ func (c *compiler) node(s *structuralschema.Structural, more []*structuralschema
 	n.quantity = (n.kind == text || n.kind == intOrString) && len(n.patterns) > 0 && allowsQuantities(n.limits)
 	n.amount = n.quantity || (n.kind == text || n.kind == intOrString) && len(n.patterns) > 0 && allowsAmounts(n.limits)
 	n.weigh()
-	if choose {
-		n.variants = c.variants(s, more, path, choices)
-	}
-	return n
+	return n, choices
 }
 
 func kindOf(s *structuralschema.Structural) kind {
@@ -189,7 +193,7 @@ func (c *compiler) inside(n *node, s *structuralschema.Structural, more []*struc
 				about = append(about, &p)
 			}
 		}
-		field := c.node(&inner, about, fieldpath.Child(n.path, name), true)
+		field := c.place(&inner, about, fieldpath.Child(n.path, name))
 		n.byName[name] = field
 		field.marks = field.marker() && !isMeta(name) && (n.path != "" || !isUsual(name)) || slices.Contains(members, name) || name == emptyDir
 		n.properties = append(n.properties, property{name, n.required[name], field})
@@ -202,7 +206,7 @@ func (c *compiler) inside(n *node, s *structuralschema.Structural, more []*struc
 		about := within(more, func(v *structuralschema.NestedValueValidation) *structuralschema.NestedValueValidation {
 			return v.Items
 		})
-		n.items = c.node(s.Items, about, n.path+"[*]", true)
+		n.items = c.place(s.Items, about, n.path+"[*]")
 	}
 	if s.AdditionalProperties == nil {
 		return
@@ -211,9 +215,9 @@ func (c *compiler) inside(n *node, s *structuralschema.Structural, more []*struc
 		about := within(more, func(v *structuralschema.NestedValueValidation) *structuralschema.NestedValueValidation {
 			return v.AdditionalProperties
 		})
-		n.entries = c.node(inner, about, n.path+".<key>", true)
+		n.entries = c.place(inner, about, n.path+".<key>")
 	} else if s.AdditionalProperties.Bool {
-		n.entries = c.node(&structuralschema.Structural{Generic: structuralschema.Generic{Type: "string"}}, nil, n.path+".<key>", false)
+		n.entries = c.place(&structuralschema.Structural{Generic: structuralschema.Generic{Type: "string"}}, nil, n.path+".<key>")
 		n.entries.shallow = true
 	}
 }

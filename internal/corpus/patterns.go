@@ -63,9 +63,9 @@ func through(e *syntax.Regexp) []string {
 	case syntax.OpQuest, syntax.OpStar:
 		all = append([]string{""}, through(e.Sub[0])...)
 	case syntax.OpPlus:
-		all = repeated(through(e.Sub[0]), 1, true)
+		all = repeated(through(e.Sub[0]), 1, -1)
 	case syntax.OpRepeat:
-		all = repeated(through(e.Sub[0]), e.Min, e.Max != e.Min)
+		all = repeated(through(e.Sub[0]), e.Min, e.Max)
 	case syntax.OpNoMatch:
 	default: // an empty match
 		return []string{""}
@@ -96,8 +96,8 @@ func joined(parts []*syntax.Regexp) []string {
 	return append(all, strings.Join(last, ""))
 }
 
-// repeated returns each way as often as it must be there at least, and the first once more if it may be.
-func repeated(ways []string, least int, more bool) []string {
+// repeated returns each way as often as it must be there at least, and the first once more if it may be. At most -1 stands for no limit.
+func repeated(ways []string, least, most int) []string {
 	var all []string
 	if least == 0 {
 		all = append(all, "")
@@ -107,7 +107,7 @@ func repeated(ways []string, least int, more bool) []string {
 			all = append(all, strings.Repeat(way, max(least, 1)))
 		}
 	}
-	if more && least > 0 && len(ways) > 0 {
+	if most != least && least > 0 && len(ways) > 0 {
 		all = append(all, strings.Repeat(ways[0], least+1))
 	}
 	return all

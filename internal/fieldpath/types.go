@@ -92,16 +92,20 @@ func (c *comparison) special(path string, value any, into reflect.Type) bool {
 	case reflect.TypeFor[apiextensionsv1.JSON](), reflect.TypeFor[metav1.FieldsV1]():
 	case reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrBool]():
 		if _, ok := value.(bool); !ok {
-			c.either(path, "a mapping, true or false", value, false)
+			c.schema(path, "a mapping, true or false", value)
 		}
 	case reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrArray]():
-		c.either(path, "a mapping or a list", value, true)
+		if _, ok := value.([]any); ok {
+			c.list(path, value, reflect.TypeFor[apiextensionsv1.JSONSchemaProps]())
+			return true
+		}
+		c.schema(path, "a mapping or a list", value)
 	case reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrStringArray]():
 		if _, ok := value.([]any); ok {
 			c.list(path, value, reflect.TypeFor[string]())
 			return true
 		}
-		c.either(path, "a mapping or a list of text", value, false)
+		c.schema(path, "a mapping or a list of text", value)
 	case reflect.TypeFor[metav1.Time]():
 		text, _ := value.(string)
 		if _, err := time.Parse(time.RFC3339, text); err != nil {
@@ -118,21 +122,13 @@ func (c *comparison) special(path string, value any, into reflect.Type) bool {
 	return true
 }
 
-// either compares with a schema, or with a list of them where there may be one.
-func (c *comparison) either(path, expected string, value any, isListed bool) {
-	schema := reflect.TypeFor[apiextensionsv1.JSONSchemaProps]()
-	switch value.(type) {
-	case map[string]any:
-		c.compare(path, value, schema)
-	case []any:
-		if isListed {
-			c.list(path, value, schema)
-			return
-		}
+// schema compares with a schema, where something else may be as well.
+func (c *comparison) schema(path, expected string, value any) {
+	if _, ok := value.(map[string]any); !ok {
 		c.wrong(path, expected, value)
-	default:
-		c.wrong(path, expected, value)
+		return
 	}
+	c.compare(path, value, reflect.TypeFor[apiextensionsv1.JSONSchemaProps]())
 }
 
 func (c *comparison) structure(path string, value any, into reflect.Type) {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/version"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	"github.com/crdconform/crdconform/internal/visible"
@@ -109,7 +110,7 @@ func rulesNeed(n *node, structural *schema.Structural) []need {
 	var all []need
 	var before []cel.CompilationResult // what the minor before says
 	for minor := uint(oldestMinor - 1); ; minor++ {
-		results := compiled(structural, n.parent == nil, minor)
+		results := compiled(structural, model.SchemaDeclType(structural, n.parent == nil), minor)
 		path := func(i int) *field.Path { return n.path.Child("x-kubernetes-validations").Index(i) }
 		for i := range min(len(before), len(results)) {
 			for _, name := range unknown(before[i], results[i]) {
@@ -165,8 +166,8 @@ func namesNeed(n *node, structural *schema.Structural) (all []need) {
 	properties["metadata"] = schema.Structural{Generic: schema.Generic{Type: "object"}, Properties: map[string]schema.Structural{"name": text, "generateName": text}}
 	before.Properties = properties
 	newest := environment.DefaultCompatibilityVersion().Minor()
-	now := compiled(structural, true, newest)
-	for i, was := range compiled(before, false, newest) {
+	now := compiled(structural, model.SchemaDeclType(structural, true), newest)
+	for i, was := range compiled(before, model.SchemaDeclType(before, false), newest) {
 		if i < len(now) && was.MaxCost > validation.StaticEstimatedCostLimit && now[i].MaxCost <= validation.StaticEstimatedCostLimit {
 			all = append(all, need{37, "a rule about the name of objects that costs too much if it has no limit", refuse, n.path.Child("x-kubernetes-validations").Index(i)})
 		}
@@ -174,10 +175,10 @@ func namesNeed(n *node, structural *schema.Structural) (all []need) {
 	return all
 }
 
-// compiled compiles the rules of a field, or of whole objects, as API servers do that have the functions of a minor.
-func compiled(s *schema.Structural, whole bool, minor uint) []cel.CompilationResult {
+// compiled compiles the rules about a value of a type as API servers do that have the functions of a minor.
+func compiled(s *schema.Structural, of *apiservercel.DeclType, minor uint) []cel.CompilationResult {
 	base := environment.MustBaseEnvSet(version.MajorMinor(1, minor))
-	results, err := cel.Compile(s, model.SchemaDeclType(s, whole), celconfig.PerCallLimit, base, cel.NewExpressionsEnvLoader())
+	results, err := cel.Compile(s, of, celconfig.PerCallLimit, base, cel.NewExpressionsEnvLoader())
 	if err != nil {
 		return nil // API servers say why
 	}

@@ -251,7 +251,7 @@ func (c *Client) send(ctx context.Context, into []byte, body payload) contract.R
 	within := newTerm(ctx, c.endpoint.Timeout)
 	defer within.release()
 	for attempt := 1; ; attempt++ {
-		answer, pause, again := c.exchange(within, http.MethodPost, c.header, body, into, attempt <= maxRetries) //nolint:contextcheck // it is within that of the caller
+		answer, pause, again := c.exchange(within, http.MethodPost, c.header, body, into, maxRetries+1-attempt) //nolint:contextcheck // it is within that of the caller
 		if again {
 			if answer.Err = wait(within, pause); answer.Err == nil { //nolint:contextcheck // likewise
 				continue
@@ -271,7 +271,7 @@ func (c *Client) SendRaw(ctx context.Context, method string, header http.Header,
 	if header == nil {
 		header = c.header
 	}
-	answer, _, _ := c.exchange(within, method, header, newPayload([][]byte{body}), nil, false)
+	answer, _, _ := c.exchange(within, method, header, newPayload([][]byte{body}), nil, 0)
 	answer.Attempts = 1
 	return c.outcome(ctx, answer)
 }
@@ -289,8 +289,8 @@ func (c *Client) outcome(ctx context.Context, answer contract.Response) contract
 }
 
 // exchange sends one request, and reads the body of the response, up to the limit, into the memory of into. If the webhook
-// requests a retry, and may get one, it returns true and the time to wait before it.
-func (c *Client) exchange(ctx context.Context, method string, header http.Header, body payload, into []byte, again bool) (contract.Response, time.Duration, bool) {
+// requests a retry, and some are left, it returns true and the time to wait before it.
+func (c *Client) exchange(ctx context.Context, method string, header http.Header, body payload, into []byte, retries int) (contract.Response, time.Duration, bool) {
 	response, err := c.do(c.request(ctx, method, header, body))
 	if response == nil {
 		return contract.Response{Err: err, RedirectedTo: c.elsewhere(err)}, 0, false
@@ -305,7 +305,7 @@ func (c *Client) exchange(ctx context.Context, method string, header http.Header
 	if err != nil { // one redirect too many, which is then the response
 		return answer, 0, false
 	}
-	if pause, wanted := retryAfter(response); again && wanted && endsAfter(ctx, pause) {
+	if pause, wanted := retryAfter(response); retries > 0 && wanted && endsAfter(ctx, pause) {
 		io.CopyN(io.Discard, response.Body, 2<<10) //nolint:errcheck // it only keeps the connection for the next attempt
 		return answer, pause, true
 	}

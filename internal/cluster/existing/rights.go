@@ -68,28 +68,31 @@ func Rights(options Options) []Right {
 		verbs(apiextensionsv1.GroupName, definitions, "create", "get", "list", "update", "patch", "delete"),
 		verbs(apiextensionsv1.GroupName, definitions+"/status", "get", "update", "patch"),
 	)
-	custom := func(group, plural string, status, scale bool) {
+	const status, scale = "status", "scale"
+	custom := func(group, plural string, subresources ...string) {
 		rights = append(rights, verbs(group, plural, "create", "get", "list", "watch", "update", "patch", "delete", "deletecollection")...)
-		if status {
-			rights = append(rights, verbs(group, plural+"/status", "get", "update", "patch")...)
-		}
-		if scale {
-			rights = append(rights, verbs(group, plural+"/scale", "get", "update", "patch")...)
+		for _, subresource := range subresources {
+			rights = append(rights, verbs(group, plural+"/"+subresource, "get", "update", "patch")...)
 		}
 	}
 	for _, crd := range options.Definitions {
+		var subresources []string
 		has := func(which func(*apiextensionsv1.CustomResourceSubresources) bool) bool {
 			return slices.ContainsFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
 				return v.Subresources != nil && which(v.Subresources)
 			})
 		}
-		custom(crd.Spec.Group, crd.Spec.Names.Plural,
-			has(func(s *apiextensionsv1.CustomResourceSubresources) bool { return s.Status != nil }),
-			has(func(s *apiextensionsv1.CustomResourceSubresources) bool { return s.Scale != nil }))
+		if has(func(s *apiextensionsv1.CustomResourceSubresources) bool { return s.Status != nil }) {
+			subresources = append(subresources, status)
+		}
+		if has(func(s *apiextensionsv1.CustomResourceSubresources) bool { return s.Scale != nil }) {
+			subresources = append(subresources, scale)
+		}
+		custom(crd.Spec.Group, crd.Spec.Names.Plural, subresources...)
 	}
 	switch {
 	case len(options.Definitions) == 0:
-		custom(group, plural, true, true)
+		custom(group, plural, status, scale)
 	case options.WebhookHost != "": // the object of the probe
 		rights = append(rights, verbs(group, plural, "create", "get", "patch")...)
 	}

@@ -247,7 +247,7 @@ func (e *eraser) object(value any) bool {
 		case "metadata":
 			erased = e.metadata(object[field]) || erased
 		default:
-			object[field] = e.value(fieldpath.Child("", field), object[field], false, &erased)
+			object[field] = e.value(fieldpath.Child("", field), object[field], &erased)
 		}
 	}
 	return erased
@@ -258,7 +258,7 @@ func (e *eraser) metadata(value any) bool {
 	erased := false
 	for _, field := range []string{"labels", "annotations"} {
 		if inner, found := metadata[field]; found {
-			metadata[field] = e.value(fieldpath.Child("metadata", field), inner, false, &erased)
+			metadata[field] = e.value(fieldpath.Child("metadata", field), inner, &erased)
 		}
 	}
 	annotations, _ := metadata["annotations"].(map[string]any)
@@ -287,34 +287,46 @@ func (e *eraser) annotation(text string, erased *bool) string {
 	return strings.TrimSuffix(string(raw), "\n")
 }
 
-// value returns the replacement of a value. within reports whether its path, or one above it, is redacted.
-func (e *eraser) value(path string, value any, within bool, erased *bool) any {
-	for i, p := range e.patterns {
-		if !within && p.Matches(path) {
-			within, *erased, e.matched[i] = true, true, true
-		}
+// value returns the replacement of a value.
+func (e *eraser) value(path string, value any, erased *bool) any {
+	if i := slices.IndexFunc(e.patterns, func(p fieldpath.Pattern) bool { return p.Matches(path) }); i >= 0 {
+		*erased, e.matched[i] = true, true
+		return e.masked(value)
 	}
 	switch value := value.(type) {
 	case map[string]any:
 		for key := range value {
-			value[key] = e.value(fieldpath.Child(path, key), value[key], within, erased)
+			value[key] = e.value(fieldpath.Child(path, key), value[key], erased)
 		}
 	case []any:
 		for i := range value {
-			value[i] = e.value(fieldpath.Item(path, i), value[i], within, erased)
+			value[i] = e.value(fieldpath.Item(path, i), value[i], erased)
+		}
+	}
+	return value
+}
+
+// masked returns the replacement of a value at a path that is redacted.
+func (e *eraser) masked(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for key := range value {
+			value[key] = e.masked(value[key])
+		}
+	case []any:
+		for i := range value {
+			value[i] = e.masked(value[i])
 		}
 	case string:
-		if within && value != "" {
+		if value != "" {
 			e.secrets[value] = true
 			return e.instead(value, mask(value))
 		}
 	case json.Number:
-		if within {
-			e.numbers[value.String()] = true
-			return e.instead(value, maskNumber(value))
-		}
+		e.numbers[value.String()] = true
+		return e.instead(value, maskNumber(value))
 	case bool:
-		return e.instead(value, value && !within)
+		return e.instead(value, false)
 	}
 	return value
 }
