@@ -140,10 +140,11 @@ type Env struct {
 	Dynamic   dynamic.Interface
 	Discovery discovery.DiscoveryInterface
 
+	selection
+	arrival
+	attempt
+
 	seed        int64
-	selects     func(requirement.ID) bool
-	priority    func(requirement.ID) int
-	enough      func(Result) bool
 	domain      string
 	run         string
 	readings    map[requirement.ID]Reading
@@ -153,15 +154,30 @@ type Env struct {
 	version     string
 	host        *host // nil when there is none
 	hostless    error // why there is none, a cluster.ErrNotReached
-	starting    func(context.Context) (cluster.Cluster, error)
-	arrived     chan struct{} // closed when the API server has started, or has not
-	absent      error         // why it has not
 	installer   *installer
 	unreachable reach
-	running     requirement.ID  // what the running spec checks
-	trials      int             // of the running spec, see Tried
-	fruitless   string          // see Fruitless
 	stopped     <-chan struct{} // closed when the run is to end early
+}
+
+// selection says which specs run, in what order, and when that is enough.
+type selection struct {
+	selects  func(requirement.ID) bool
+	priority func(requirement.ID) int
+	enough   func(Result) bool
+}
+
+// arrival is the start of an API server that is not waited for before the specs.
+type arrival struct {
+	starting func(context.Context) (cluster.Cluster, error) // nil if it runs already
+	arrived  chan struct{}                                  // closed when it has started, or has not
+	absent   error                                          // why it has not
+}
+
+// attempt is the spec that runs.
+type attempt struct {
+	running   requirement.ID // what it checks
+	trials    int            // see Tried
+	fruitless string         // see Fruitless
 }
 
 // NewEnv connects to what the options name. Close frees what it holds.
@@ -232,18 +248,15 @@ func (e *Env) present(ctx ginkgo.SpecContext) {
 
 func newEnv(options Options) *Env {
 	e := &Env{
-		Cluster:  options.Cluster,
-		Subject:  options.Subject,
-		seed:     options.Seed,
-		selects:  options.Select,
-		priority: options.Priority,
-		enough:   options.Enough,
-		domain:   cmp.Or(options.Domain, "example.com"),
-		run:      options.Run,
-		readings: options.Readings,
-		effect:   cmp.Or(options.Effect, usualEffect),
-		starting: options.Starting,
-		arrived:  make(chan struct{}),
+		Cluster:   options.Cluster,
+		Subject:   options.Subject,
+		selection: selection{options.Select, options.Priority, options.Enough},
+		arrival:   arrival{starting: options.Starting, arrived: make(chan struct{})},
+		seed:      options.Seed,
+		domain:    cmp.Or(options.Domain, "example.com"),
+		run:       options.Run,
+		readings:  options.Readings,
+		effect:    cmp.Or(options.Effect, usualEffect),
 	}
 	if e.selects == nil {
 		e.selects = func(requirement.ID) bool { return true }

@@ -61,7 +61,7 @@ func (e *Env) declare(id requirement.ID, text string, body func(ctx ginkgo.SpecC
 	}
 	//nolint:forbidigo // this is what everybody else is to use
 	ginkgo.It(text, append(decorators, func(ctx ginkgo.SpecContext) {
-		e.running, e.trials, e.fruitless = id, 0, ""
+		e.attempt = attempt{running: id}
 		e.skipUnlessApplicable(r)
 		defer e.noteStop()
 		defer e.unreachable.watch()()

@@ -17,6 +17,21 @@ import (
 
 // evidence is all that a verdict follows from. It is judged without I/O.
 type evidence struct {
+	terms
+	course
+	strange
+	tracked
+
+	present   bits // of the objects of before
+	findings  []Finding
+	different []different // findings that are about the content of an object
+	undecided sample      // objects of which it is not known at which version they are stored
+	legible   bool
+	weaker    []string
+}
+
+// terms are what the migration is to do, and what was known before it.
+type terms struct {
 	storage  string // version
 	retired  string // version, or empty
 	trims    bool   // status.storedVersions is to be changed
@@ -26,30 +41,33 @@ type evidence struct {
 	began    uint32 // when the first object was read before the migration, in seconds since 1970
 	own      string // prefix of the names of the writers' own objects
 	before   *inventory
-	crd      *apiextensionsv1.CustomResourceDefinition // after
+}
 
+// course is what happened to the definition, and what clients were answered.
+type course struct {
+	crd         *apiextensionsv1.CustomResourceDefinition // after the migration
 	definitions []change
+	history     []history.Operation
+	violations  []history.Violation
+}
 
-	history    []history.Operation
-	violations []history.Violation
-
-	present    bits // of the objects of before
-	findings   []Finding
-	different  []different    // findings that are about the content of an object
+// strange is what others may have done, which is not held against the migrator.
+type strange struct {
 	excused    map[string]int // objects that others changed, by who wrote to them
 	strangers  []stranger
 	gone       sample // objects that others may have deleted
 	created    sample // objects that others may have created
 	recreated  sample // objects that others deleted and created again
-	undecided  sample // objects of which it is not known at which version they are stored
 	uncompared int    // objects whose owners were not compared
-	changed    sample // objects that somebody changed
-	followed   []int  // of these, by their number in before, those that were looked at write by write
-	unfollowed sample // of these, those of which earlier states could not be listed
+}
+
+// tracked are the objects that somebody changed, and their earlier states.
+type tracked struct {
+	changed    sample
+	followed   []int  // those that were looked at write by write, by their number in before
+	unfollowed sample // those of which earlier states could not be listed
 	refused    string // why the first of them could not
 	undone     []undoing
-	legible    bool
-	weaker     []string
 }
 
 // other begins what is said of an object that differs.

@@ -42,12 +42,13 @@ func complete() *evidence {
 	crd := fixtures.None.New(fixtures.StoredAt("v1"))
 	crd.Status.StoredVersions = []string{"v1"}
 	e := &evidence{
-		storage: "v1", trims: true, mends: true, own: "crdconform-proof-1-", before: before("default/a", "default/b"), crd: crd, legible: true, excused: map[string]int{},
-		began: kubectl().newest() + 600,
-		definitions: []change{
+		terms: terms{storage: "v1", trims: true, mends: true, own: "crdconform-proof-1-", before: before("default/a", "default/b"), began: kubectl().newest() + 600},
+		course: course{crd: crd, definitions: []change{
 			{revision: "5", storage: "v1", stored: []string{"v1beta1", "v1"}},
 			{revision: "9", storage: "v1", stored: []string{"v1"}, trimmed: []string{"v1beta1"}},
-		},
+		}},
+		strange: strange{excused: map[string]int{}},
+		legible: true,
 	}
 	e.before.rewrote = []uint64{7, 8}
 	return e

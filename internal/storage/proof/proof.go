@@ -257,8 +257,13 @@ func (p *Proof) End(ctx context.Context) (report Report, err error) {
 		return p.report, fmt.Errorf("reading %s after the migration: %w", p.crd.Name, err)
 	}
 	after := &evidence{
-		storage: p.storage, before: p.before, crd: crd, retired: p.options.Retired, trims: !p.options.Untrimmed,
-		mends: !p.options.Unmended, others: p.options.OtherClients, reported: p.options.Reported, began: p.clock.first(), own: p.prefix(), excused: map[string]int{}, legible: true,
+		terms: terms{
+			storage: p.storage, retired: p.options.Retired, trims: !p.options.Untrimmed, mends: !p.options.Unmended, others: p.options.OtherClients,
+			reported: p.options.Reported, began: p.clock.first(), own: p.prefix(), before: p.before,
+		},
+		course:  course{crd: crd},
+		strange: strange{excused: map[string]int{}},
+		legible: true,
 	}
 	p.changed(ctx, p.watched, crd)
 	after.definitions = p.watched.changes
