@@ -161,7 +161,7 @@ func (m *maker) against(n *node, other *lone) []any {
 		count, _ := own.broken(value)
 		return count == 0
 	}
-	at := &node{kind: object, byName: map[string]*node{"self": n}, limits: limits{required: map[string]bool{"self": true}}}
+	at := &node{kind: object, mapping: mapping{byName: map[string]*node{"self": n}}, limits: limits{required: map[string]bool{"self": true}}}
 	for i := range mostBreaking {
 		quick := m.g.maker(Plain, i, 1)
 		quick.sparse, quick.minimal = i%3 == 1, i == 0

@@ -34,39 +34,54 @@ type node struct {
 	nullable bool
 	def      any // nil without a default
 
+	mapping
+	listing
+	limits
+	wish
+	demands
+
+	variants []*node // what to generate in place of this
+	weight   int     // how many nodes there are, with this one
+}
+
+// mapping is what objects and maps consist of.
+type mapping struct {
 	properties []property // sorted by name
 	byName     map[string]*node
 	entries    *node // of a map
 	shallow    bool  // an entry of a map whose entries may be anything: API servers prune what is inside
 	preserve   bool
 	embedded   bool
-
-	items    *node
-	listType string // set, map or empty
-	listKeys []string
-
-	limits
-	quantity bool
-	amount   bool                            // it is a quantity, or one with only some of the units
-	rules    apiextensionsv1.ValidationRules // in CEL, here
-
-	hints    []string   // strings like those that the place is for
-	precise  bool       // it holds times with fractions of a second
-	named    []string   // strings that the description has in quotes: many types that are a few words have no enum
-	choices  []presence // what else must hold, as far as it is about which fields are there
-	demanded []demand   // the same as the schema says it
-	doubtful bool       // there is more in anyOf, oneOf or not than which fields are there
+	beyond     *node // what a value has that the schema keeps and does not describe; nil if there is nothing of the kind
 
 	// marks says that a value is there for a reason even if there is nothing in it, as of emptyDir: {}.
 	marks bool
+}
 
-	beyond *node // what a value has that the schema keeps and does not describe; nil if there is nothing of the kind
+// listing is what lists consist of.
+type listing struct {
+	items    *node
+	listType string // set, map or empty
+	listKeys []string
+}
 
-	typical map[string]any // content of a known type that the schema keeps and does not describe; nil if none is known
+// wish is what a place is for, as far as its name and its description say: the values that people write there.
+type wish struct {
+	hints    []string // strings like those that the place is for
+	precise  bool     // it holds times with fractions of a second
+	named    []string // strings that the description has in quotes: many types that are a few words have no enum
+	quantity bool
+	amount   bool           // it is a quantity, or one with only some of the units
+	typical  map[string]any // content of a known type that the schema keeps and does not describe; nil if none is known
+}
 
-	variants []*node // what to generate in place of this
+// demands is what must hold of several fields at once.
+type demands struct {
+	rules    apiextensionsv1.ValidationRules // in CEL, here
+	choices  []presence                      // what else must hold, as far as it is about which fields are there
+	demanded []demand                        // the same as the schema says it
+	doubtful bool                            // there is more in anyOf, oneOf or not than which fields are there
 	forbids  []string
-	weight   int // how many nodes there are, with this one
 }
 
 // property is a field of an object.
@@ -124,7 +139,7 @@ func (c *compiler) place(s *structuralschema.Structural, more []*structuralschem
 func (c *compiler) node(s *structuralschema.Structural, more []*structuralschema.NestedValueValidation, path string) (*node, []choice) {
 	n := &node{
 		id: c.nodes, path: path, kind: kindOf(s), nullable: s.Nullable, def: s.Default.Object,
-		preserve: s.XPreserveUnknownFields, embedded: s.XEmbeddedResource, listKeys: s.XListMapKeys,
+		mapping: mapping{preserve: s.XPreserveUnknownFields, embedded: s.XEmbeddedResource}, listing: listing{listKeys: s.XListMapKeys},
 	}
 	if s.XListType != nil && *s.XListType != "atomic" {
 		n.listType = *s.XListType

@@ -50,7 +50,7 @@ func (m *maker) solve(n *node, value any) any {
 	case m.solving > 1: // it is a part of a value that is one of many to try
 		steps /= 8
 	}
-	at := &node{kind: object, byName: map[string]*node{"self": n}, limits: limits{required: map[string]bool{"self": true}}}
+	at := &node{kind: object, mapping: mapping{byName: map[string]*node{"self": n}}, limits: limits{required: map[string]bool{"self": true}}}
 	best, least := value, count
 	for i := range steps {
 		trial := map[string]any{"self": k8sruntime.DeepCopyJSONValue(best)}
