@@ -147,7 +147,7 @@ func oddBodies() map[string]oddBody {
 		"zero behind":                           {success, success + "\x00", false},
 		"twice":                                 {success, success + success, false},
 		"byte order mark":                       {success, "\uFEFF" + success, false},
-		"space of another sort":                 {success, "\u00a0" + success, false},
+		"space that is no ASCII space":          {success, "\u00a0" + success, false},
 		"vertical tab":                          {`"spec":`, "\"spec\":\v", false},
 		"form feed":                             {`"response":`, "\f\"response\":", false},
 		"zero for space":                        {after0 + `,`, after0 + "\x00,", false},

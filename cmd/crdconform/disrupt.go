@@ -150,7 +150,7 @@ func (d *disrupter) run(ctx context.Context) error {
 	}
 	plan.Keep(d.folder.History)
 	p := &progress{said: d.said, streams: d.streams, strict: described.Strict, patience: patience, seed: plan.Seed()}
-	p.tell("crdconform %s: %s, seed %d", toolVersion(), visible.Count(plan.Scenarios(), "scenario", ""), plan.Seed())
+	p.info("crdconform %s: %s, seed %d", toolVersion(), visible.Count(plan.Scenarios(), "scenario", ""), plan.Seed())
 	log := &lateLog{path: filepath.Join(string(d.folder), reporter.LogFile)}
 	report := plan.Run(ctx, p, log)
 	return d.beside(d.finish(p, report), log.close())

@@ -294,7 +294,7 @@ func (l *loader) observed(ctx context.Context, p *progress, c config.Config) (st
 		if err != nil {
 			return nil, nil, err
 		}
-		p.tell("metrics: http://%s/metrics", e.address)
+		p.info("metrics: http://%s/metrics", e.address)
 		p.observers, closers = append(p.observers, e.watch), append(closers, e.close)
 	}
 	if c.Load.VegetaResults != "" {

@@ -90,8 +90,8 @@ func (p *progress) say(format string, arguments ...any) {
 	fmt.Fprintf(p.out, format+"\n", arguments...)
 }
 
-// tell prints a line that a quiet run leaves out.
-func (p *progress) tell(format string, arguments ...any) {
+// info prints a line that a quiet run leaves out.
+func (p *progress) info(format string, arguments ...any) {
 	if !p.said.quiet {
 		p.say(format, arguments...)
 	}
@@ -132,11 +132,11 @@ const goesOn = "still running: "
 func (p *progress) Note(text string) { p.show(text) }
 
 // Say shows what is good to know later.
-func (p *progress) Say(text string) { p.tell("%s", text) }
+func (p *progress) Say(text string) { p.info("%s", text) }
 
 // Checking says what is judged.
 func (p *progress) Checking(name, version string) {
-	p.tell("crdconform %s: Kubernetes %s (%s), seed %d", toolVersion(), version, name, p.seed)
+	p.info("crdconform %s: Kubernetes %s (%s), seed %d", toolVersion(), version, name, p.seed)
 }
 
 // Step shows what is measured through an API server: where lines cannot change, in a line for each.
@@ -145,7 +145,7 @@ func (p *progress) Step(text string) {
 	if p.terminal {
 		p.show(text)
 	} else {
-		p.tell("%s", text)
+		p.info("%s", text)
 	}
 }
 
@@ -155,7 +155,7 @@ func (p *progress) Judging(url, definition string) {
 	if definition != "" {
 		definition = definition + " at "
 	}
-	p.tell("crdconform %s: %s%s, seed %d", toolVersion(), definition, url, p.seed)
+	p.info("crdconform %s: %s%s, seed %d", toolVersion(), definition, url, p.seed)
 }
 
 // Started notes how many specs there are.
@@ -192,7 +192,7 @@ func (p *progress) SpecDone(r suites.Result) {
 	p.done++
 	r.Verdict, r.Reason = p.revise(r.Requirement, r.Verdict, r.Reason)
 	if p.said.verbose > 0 || !p.terminal && !p.several {
-		p.tell("[%*d/%d] %-13s %s (%.3f s)%s", digits(p.total), p.done, p.total, r.Verdict, r.Requirement, r.Duration.Seconds(), p.reason(r))
+		p.info("[%*d/%d] %-13s %s (%.3f s)%s", digits(p.total), p.done, p.total, r.Verdict, r.Requirement, r.Duration.Seconds(), p.reason(r))
 	}
 	if p.isProblem(r.Verdict) {
 		p.problem(r)
@@ -214,7 +214,7 @@ func (p *progress) isProblem(v requirement.Verdict) bool {
 
 // Rehearsing says which upgrade it is.
 func (p *progress) Rehearsing(from, to string) {
-	p.tell("crdconform %s: the upgrade from %s to %s, with %s, seed %d", toolVersion(), visible.Text(from), visible.Text(to), visible.Count(p.objects, "object", ""), p.seed)
+	p.info("crdconform %s: the upgrade from %s to %s, with %s, seed %d", toolVersion(), visible.Text(from), visible.Text(to), visible.Count(p.objects, "object", ""), p.seed)
 }
 
 // Stepped says what came of a step of a rehearsal.
@@ -270,7 +270,7 @@ func (p *progress) Loading(w load.Workload) load.Watch {
 		case p.terminal && p.said.verbose == 0:
 			p.show(line)
 		case p.said.verbose > 0 || seconds%10 == 0:
-			p.tell("%s", line)
+			p.info("%s", line)
 		}
 		seconds++
 	}})

@@ -162,7 +162,7 @@ func TestStyles(t *testing.T) {
 	}
 }
 
-// TestZerosBesideOthers has objects with zeros and other values: a webhook that takes one field for another of the same sort is not found
+// TestZerosBesideOthers has objects with zeros and other values: a webhook that takes one field for another like it is not found
 // by objects in which both have the same value.
 func TestZerosBesideOthers(t *testing.T) {
 	t.Parallel()

@@ -266,7 +266,7 @@ func TestLossesSayWhatIsCutAway(t *testing.T) {
 	}
 }
 
-// TestReplaces tells what is left of a value, or stands for none, from another value.
+// TestReplaces distinguishes what is left of a value, or stands for none, from another value.
 func TestReplaces(t *testing.T) {
 	t.Parallel()
 	list := func(items ...any) []any { return items }

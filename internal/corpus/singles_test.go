@@ -191,7 +191,7 @@ func TestSinglesThatAreLarge(t *testing.T) {
 	}
 }
 
-// TestSinglesOfUntypedFields wants values of each sort where the schema names none.
+// TestSinglesOfUntypedFields wants values of each type where the schema names none.
 func TestSinglesOfUntypedFields(t *testing.T) {
 	t.Parallel()
 	d := defined(t, widget(spec("values: {x-kubernetes-preserve-unknown-fields: true}, few: {type: array, maxItems: 1, items: {x-kubernetes-preserve-unknown-fields: true}}")))

@@ -20,7 +20,7 @@ type Stale struct {
 	Change string // what is different, such as: the value "Legacy" is no longer allowed
 	Effect StaleEffect
 
-	// Free reports that the earlier definition merely set no limit of that sort, so that nobody ever named such a value.
+	// Free reports that the earlier definition merely set no such limit, so that nobody ever named such a value.
 	Free bool
 
 	// Named reports that the difference is about the name of objects.

@@ -35,7 +35,7 @@ const (
 	rankEnum
 	rankEmpty
 	rankSpecial  // a value of another style than Plain
-	rankUntyped  // a value of another sort, where the schema names none
+	rankUntyped  // a value of another type, where the schema names none
 	rankTogether // fields whose values may matter together
 	rankLarge
 )
@@ -208,7 +208,7 @@ func (t *targeting) special(n *node, w way) {
 	}
 }
 
-// untyped adds the targets for values of each sort where the schema names none. Programs that expect an object there fail for others.
+// untyped adds the targets for values of each type where the schema names none. Programs that expect an object there fail for others.
 func (t *targeting) untyped(n *node, w way) {
 	for _, sort := range []struct {
 		style Style

@@ -65,7 +65,7 @@ type crew struct {
 	stop    context.CancelFunc
 }
 
-// clientsFor is how many clients make so many requests a second. At each version one of each sort writes, and one reads.
+// clientsFor is how many clients make so many requests a second. At each version one of each kind writes, and one reads.
 func clientsFor(rate float64, versions int) int {
 	return max(int(rate/clientRate)+1, (writers+1)*versions)
 }

@@ -15,7 +15,7 @@ type tree struct {
 
 func ownGroup() *syscall.SysProcAttr { return nil }
 
-// killWithParent does nothing: the system has nothing of that sort.
+// killWithParent does nothing: the system has no such thing.
 func killWithParent(*syscall.SysProcAttr) {}
 
 // alive is false: the caller has waited for the process.

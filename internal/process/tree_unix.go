@@ -16,7 +16,7 @@ type tree struct {
 // ownGroup puts a command into a process group of its own.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// killWithParent does nothing: the system has nothing of that sort.
+// killWithParent does nothing: the system has no such thing.
 func killWithParent(*syscall.SysProcAttr) {}
 
 // alive reports whether anything of the tree runs.

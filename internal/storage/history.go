@@ -177,7 +177,7 @@ func (p *past) now(ctx context.Context) (uint64, error) {
 	}
 	revision, err := strconv.ParseUint(list.ResourceVersion, 10, 64)
 	if err != nil {
-		return 0, nil //nolint:nilerr // resource versions of another sort cannot be compared
+		return 0, nil //nolint:nilerr // resource versions that are no numbers cannot be compared
 	}
 	return revision, nil
 }

@@ -70,7 +70,7 @@ func (j judgement) objects() Condition {
 	switch {
 	case v.Stored > 0:
 		f.Answer = NotSafe
-		f.Text = fmt.Sprintf("%s stored at %s%s.", visible.Count(v.Stored, "object is", "objects are"), v.Name, inBrackets(d.Told()))
+		f.Text = fmt.Sprintf("%s stored at %s%s.", visible.Count(v.Stored, "object is", "objects are"), v.Name, inBrackets(d.Evidence()))
 		f.Mend = j.migrate()
 	case d.Unknown > 0:
 		f.Answer = CannotTell
@@ -87,7 +87,7 @@ func (j judgement) objects() Condition {
 	case d.Objects == 0:
 		f.Answer, f.Text = Safe, "There are no objects."
 	default:
-		f.Answer, f.Text = Safe, fmt.Sprintf("Of %s, none is stored at %s%s.", visible.Count(d.Objects, "object", "objects"), v.Name, inBrackets(d.Told()))
+		f.Answer, f.Text = Safe, fmt.Sprintf("Of %s, none is stored at %s%s.", visible.Count(d.Objects, "object", "objects"), v.Name, inBrackets(d.Evidence()))
 	}
 	return f
 }
@@ -124,8 +124,8 @@ func inBrackets(text string) string {
 	return " (" + text + ")"
 }
 
-// Told says how the versions of the stored objects are known, in words; it is empty if they are not.
-func (d *Definition) Told() string {
+// Evidence says how the versions of the stored objects are known, in words; it is empty if they are not.
+func (d *Definition) Evidence() string {
 	var ways []string
 	for _, basis := range []Basis{Etcd, Snapshot, NeverChanged, History, Times, Promise} {
 		if d.Bases[basis] > 0 {

@@ -36,7 +36,7 @@ func (d *Definition) Title() string {
 // NotesText says what there is to say of a definition beside the table. Sources are as in Inventory.Text.
 func (d *Definition) NotesText(sources string) string {
 	var b strings.Builder
-	if ways := d.Told(); ways != "" {
+	if ways := d.Evidence(); ways != "" {
 		fmt.Fprintf(&b, "Stored versions: %s.\n", ways)
 	}
 	if d.Unknown > 0 {

@@ -83,7 +83,7 @@ func (f found) isUnmeant() bool {
 	return f.effect.sort == "lost" && (f.effect.lacks == "" || f.effect.kept) || f.effect.sort == "changed"
 }
 
-// takes reports whether a finding is gone for an object without something, and still there for its own, which tells that from one that comes and
+// takes reports whether a finding is gone for an object without something, and still there for its own, which distinguishes it from one that comes and
 // goes.
 func (q *inquiry) takes(ctx context.Context, f found, without *unstructured.Unstructured) bool {
 	if !q.mayAsk(ctx) || len(q.c.definition.schemaOf(f.pair.From).Problems(without.Object)) > 0 {

@@ -25,7 +25,7 @@ type connection struct {
 	silent *contract.Response // the response to a request that did not come in time or was too long to read, once nothing more is sent
 	ended  error              // what is known of a webhook that ended or hung while it was asked
 	last   exchange           // the exchange that was answered last
-	proven []byte             // the body of a request that the webhook converted, which tells a slow one from one that hangs; nil before there is one
+	proven []byte             // the body of a request that the webhook converted, which distinguishes a slow webhook from one that hangs; nil before there is one
 	hands  *handshake         // what came of the first TLS handshake
 
 	outlives bool // the webhook went on after it broke a connection, as servers do that catch panics: to wait each time for it to end takes minutes

@@ -35,7 +35,7 @@ func widget(version, spec string) string {
 	return fmt.Sprintf(`{"apiVersion":"example.com/%s","kind":"Widget","metadata":{"name":"one","uid":"u"},"spec":%s}`, version, spec)
 }
 
-// exchanges are of every sort.
+// exchanges are one of every kind.
 func exchanges() []Exchange {
 	good := func(uid string) Exchange {
 		return Exchange{

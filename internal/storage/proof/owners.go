@@ -108,7 +108,7 @@ const ancient = "ancient-changes"
 
 // unlike says what is different between two ownerships that a migration must keep alike; nothing if all is well. Entries at versions
 // that go may lose fields, or be at another version afterwards. Nobody may own more than before, except for what nobody owned and the schema
-// has a default for: whoever writes the object stores that.
+// has a default for: anybody who writes the object stores that.
 func unlike(before, after []owner, goes func(version string) bool, crd *apiextensionsv1.CustomResourceDefinition) string {
 	isAncient := func(o owner) bool { return o.manager == ancient }
 	switch {

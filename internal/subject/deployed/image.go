@@ -194,7 +194,7 @@ func (a *Archive) Open() io.ReadCloser {
 }
 
 // Load makes the image known to the nodes of a cluster. It fails when no node can run it, and when images cannot be loaded
-// into clusters of that sort.
+// into such clusters.
 func (a *Archive) Load(ctx context.Context, c cluster.Cluster) error {
 	nodes, able := c.(cluster.Images)
 	if !able {
