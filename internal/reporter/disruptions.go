@@ -29,7 +29,7 @@ type disruptionView struct {
 	Anchor   string
 	Verdict  requirement.Verdict
 	Open     bool
-	Why      []string // it is void, unless the requirement is not judged for that reason, which is told with it
+	Why      []string // it is void, unless the requirement is not judged for that reason, which is given with it
 	Cells    []string // of its row, by disruptionColumns
 	Course   string   // in words
 	Chart    template.HTML

@@ -88,7 +88,7 @@ func TestDisruptionForms(t *testing.T) {
 		}
 	}
 	if strings.Contains(section, "the machine was busy") || !strings.Contains(page, "void: the machine was busy") {
-		t.Error("why a scenario is void is not told with its requirement alone")
+		t.Error("why a scenario is void is not given with its requirement alone")
 	}
 	for _, bad := range []string{"<script>alert", "<b>", "<img"} {
 		if strings.Contains(page, bad) {

@@ -30,7 +30,7 @@ const latencyFile, latencyMark = latency + ".json", `"stages": [`
 // pageFile is the file of the report that people open.
 const pageFile = "report.html"
 
-// LogFile has the log of the API server. Its first line, LogTitle, tells it from the log of an API server of others.
+// LogFile has the log of the API server. Its first line, LogTitle, distinguishes it from the log of an API server of others.
 const (
 	LogFile  = "apiserver.log"
 	LogTitle = "# the log of an API server, as crdconform saw it"

@@ -134,7 +134,7 @@ func stageViewOf(l *loadgen.Load, g group) stageView {
 	v := stageView{group: g, Run: g.Typical(), Apart: l.Apart}
 	v.Outcome, v.Label = worstOf(l, g)
 	v.Came = stageHeadline(v.Run)
-	if why := v.Run.VoidReason; why != "" && strings.Contains(Void(l), why) { // which is told above
+	if why := v.Run.VoidReason; why != "" && strings.Contains(Void(l), why) { // which is given above
 		v.Came = strings.TrimSuffix(v.Came, ": "+why)
 	}
 	if g.Repeated() {

@@ -287,7 +287,7 @@ func TestLongReasonsAreToldOnce(t *testing.T) {
 		}
 		_, body, _ := strings.Cut(string(page), "</title>")
 		if n := strings.Count(body, why); n != test.times {
-			t.Errorf("%s: the reason is told %d times, want %d", test.h1, n, test.times)
+			t.Errorf("%s: the reason is given %d times, want %d", test.h1, n, test.times)
 		}
 	}
 }

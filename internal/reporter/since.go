@@ -162,12 +162,12 @@ func AddComparison(c *reports.Changes, load loadgen.Comparison, err error) {
 	c.Load = &load
 }
 
-// ofSort returns the changes of one sort.
+// ofSort returns the changes of one kind.
 func ofSort(c *reports.Changes, sort reports.ChangeSort) []reports.Change {
 	return slices.DeleteFunc(slices.Clone(c.Requirements), func(one reports.Change) bool { return one.Sort != sort })
 }
 
-// loadOfSort returns the changes of the load test of one sort.
+// loadOfSort returns the changes of the load test of one kind.
 func loadOfSort(c *reports.Changes, sort reports.ChangeSort) []reports.LoadChange {
 	return slices.DeleteFunc(slices.Clone(c.LoadChanges), func(one reports.LoadChange) bool { return one.Sort != sort })
 }

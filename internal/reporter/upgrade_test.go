@@ -62,10 +62,10 @@ func TestUpgradeForms(t *testing.T) {
 		}
 	}
 	last := 0
-	for _, told := range []string{"read: default/b&lt;script&gt;: it cannot be read <small>(and 2 more)</small>", "back: default/a: "} {
-		at := strings.Index(string(page), told)
-		if n := strings.Count(string(page), told); n != 1 || at < last { // what fails comes first
-			t.Errorf("%q is told %d times, at %d", told, n, at)
+	for _, line := range []string{"read: default/b&lt;script&gt;: it cannot be read <small>(and 2 more)</small>", "back: default/a: "} {
+		at := strings.Index(string(page), line)
+		if n := strings.Count(string(page), line); n != 1 || at < last { // what fails comes first
+			t.Errorf("%q is there %d times, at %d", line, n, at)
 		}
 		last = at
 	}

@@ -104,12 +104,15 @@ func gardens() map[string]planted { //nolint:revive // a table
 			c.URL, c.Service = &url, nil
 		}
 	}
-	annotated := func(name, value string, bundle bool) func(*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.WebhookClientConfig) {
-		return func(crd *apiextensionsv1.CustomResourceDefinition, c *apiextensionsv1.WebhookClientConfig) {
+	annotated := func(name, value string) func(*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.WebhookClientConfig) {
+		return func(crd *apiextensionsv1.CustomResourceDefinition, _ *apiextensionsv1.WebhookClientConfig) {
 			crd.Annotations = map[string]string{name: value}
-			if !bundle {
-				c.CABundle = nil
-			}
+		}
+	}
+	unbundled := func(name, value string) func(*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.WebhookClientConfig) {
+		return func(crd *apiextensionsv1.CustomResourceDefinition, c *apiextensionsv1.WebhookClientConfig) {
+			annotated(name, value)(crd, c)
+			c.CABundle = nil
 		}
 	}
 	deprecated := func(name string) func(*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.WebhookClientConfig) {
@@ -134,11 +137,11 @@ func gardens() map[string]planted { //nolint:revive // a table
 		"no-endpoints":     {change: at("here", "empty", 443), finds: requirement.DoctorWebhookEndpoints, says: "of 0"},
 		"not-ready":        {change: at("here", "starting", 443), finds: requirement.DoctorWebhookEndpoints, says: "of 1"},
 		"other-port-name":  {change: at("here", "misnamed", 443), finds: requirement.DoctorWebhookEndpoints, says: "of 0"},
-		"no-bundle":        {change: annotated("planted", "yes", false), finds: requirement.DoctorCertificateBundle, says: "there is no caBundle"},
-		"not-injected":     {change: annotated("cert-manager.io/inject-ca-from", "here/webhook", false), finds: requirement.DoctorCertificateBundle, says: "nobody filled it in"},
-		"injection-short":  {change: annotated("cert-manager.io/inject-ca-from", "webhook", true), finds: requirement.DoctorCertificateBundle, says: "must be namespace/name"},
-		"injection-false":  {change: annotated("service.beta.openshift.io/inject-cabundle", "false", true), finds: requirement.DoctorCertificateBundle, says: "must be"},
-		"injection-legacy": {change: annotated("certmanager.k8s.io/inject-ca-from", "here/webhook", true), finds: requirement.DoctorCertificateBundle, says: "no longer reads"},
+		"no-bundle":        {change: unbundled("planted", "yes"), finds: requirement.DoctorCertificateBundle, says: "there is no caBundle"},
+		"not-injected":     {change: unbundled("cert-manager.io/inject-ca-from", "here/webhook"), finds: requirement.DoctorCertificateBundle, says: "nobody filled it in"},
+		"injection-short":  {change: annotated("cert-manager.io/inject-ca-from", "webhook"), finds: requirement.DoctorCertificateBundle, says: "must be namespace/name"},
+		"injection-false":  {change: annotated("service.beta.openshift.io/inject-cabundle", "false"), finds: requirement.DoctorCertificateBundle, says: "must be"},
+		"injection-legacy": {change: annotated("certmanager.k8s.io/inject-ca-from", "here/webhook"), finds: requirement.DoctorCertificateBundle, says: "no longer reads"},
 		"bundle-expired":   {change: trusting(-time.Minute), finds: requirement.DoctorCertificateExpiry, says: "expired on"},
 		"bundle-expires":   {change: trusting(5 * 24 * time.Hour), finds: requirement.DoctorCertificateExpiry, says: "expires on"},
 		"one-version": {change: func(crd *apiextensionsv1.CustomResourceDefinition, _ *apiextensionsv1.WebhookClientConfig) {
