@@ -182,16 +182,15 @@ func (c chapter) together() {
 
 	c.stable.It(requirement.ObjectsWriteOwners, "applies a field that another has changed", func(ctx SpecContext, crd *suites.Resource) {
 		objects := crd.Everywhere("v1").Namespace(suites.Namespace)
-		apply := func(force bool) (*unstructured.Unstructured, error) {
-			object := crd.Object("v1", named("owners"))
-			return objects.Apply(ctx, "owners", object, metav1.ApplyOptions{FieldManager: "author", Force: force})
+		apply := func(options metav1.ApplyOptions) (*unstructured.Unstructured, error) {
+			return objects.Apply(ctx, "owners", crd.Object("v1", named("owners")), options)
 		}
-		_, err := apply(false)
+		_, err := apply(metav1.ApplyOptions{FieldManager: "author"})
 		c.env.Require(err, "applying the object the first time")
 		_, err = crd.At("v1").MergePatch(ctx, "owners", `{"spec": {"image": "other"}}`)
 		c.env.Require(err, "changing the object")
-		Expect(apply(false)).Error().To(MatchError(apierrors.IsConflict, "IsConflict"), "it must be a conflict")
-		Expect(apply(true)).To(HaveField("Object", HaveKeyWithValue("spec", HaveKeyWithValue("image", "my-awesome-cron-image"))), "it must be forced")
+		Expect(apply(metav1.ApplyOptions{FieldManager: "author"})).Error().To(MatchError(apierrors.IsConflict, "IsConflict"), "it must be a conflict")
+		Expect(apply(metav1.ApplyOptions{FieldManager: "author", Force: true})).To(HaveField("Object", HaveKeyWithValue("spec", HaveKeyWithValue("image", "my-awesome-cron-image"))), "it must be forced")
 	})
 }
 

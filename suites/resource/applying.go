@@ -115,15 +115,19 @@ func (r *round) merged(ctx context.Context, o *object, err error, format string,
 	return true
 }
 
-// part is what the second manager applies: no fields of its own, but metadata.
-func (r *round) part(o *object, all bool) *unstructured.Unstructured {
+// part is what the second manager applies when it gives up its label: no fields of its own, but metadata.
+func (r *round) part(o *object) *unstructured.Unstructured {
 	part := &unstructured.Unstructured{Object: map[string]any{"kind": r.definition.CRD.Spec.Names.Kind}}
 	part.SetName(o.name)
 	part.SetAnnotations(map[string]string{kept: "kept"})
-	if all {
-		part.SetAnnotations(map[string]string{kept: "kept", shared: "second"})
-		part.SetLabels(map[string]string{shared: "second"})
-	}
+	return part
+}
+
+// partWithLabel is what the second manager applies at first.
+func (r *round) partWithLabel(o *object) *unstructured.Unstructured {
+	part := r.part(o)
+	part.SetAnnotations(map[string]string{kept: "kept", shared: "second"})
+	part.SetLabels(map[string]string{shared: "second"})
 	return part
 }
 
@@ -163,7 +167,7 @@ func (r *round) share(ctx context.Context, o *object, other string) {
 		return
 	}
 	both := func() (between *unstructured.Unstructured, merged bool) {
-		err := r.apply(ctx, o, other, r.part(o, true), second)
+		err := r.apply(ctx, o, other, r.partWithLabel(o), second)
 		if refused(err) {
 			r.invalid(ctx, o, "a second manager applying a label at %s to what was applied at %s: expected it to be accepted, got: %v", other, o.version, err)
 			return nil, false
@@ -198,7 +202,7 @@ func (r *round) share(ctx context.Context, o *object, other string) {
 	}
 	r.env.Tried(1)
 	r.kept(ctx, o, after, "applied at %s, a label and annotations applied at %s, read at %s", o.version, other, o.version)
-	r.belongs(ctx, o, after, shared, true, "both managers applied")
+	r.has(ctx, o, after, shared, "both managers applied")
 	if before.GetResourceVersion() != after.GetResourceVersion() && !r.losesByRight(o) {
 		part := none
 		if len(r.definition.Schema(o.version).Differences(before.Object, after.Object)) == 0 {
@@ -233,14 +237,14 @@ func (r *round) giveUp(ctx context.Context, o *object, other string) {
 	annotations := left.GetAnnotations()
 	annotations[kept] = "kept"
 	left.SetAnnotations(annotations)
-	err := r.apply(ctx, o, other, r.part(o, false), second)
+	err := r.apply(ctx, o, other, r.part(o), second)
 	if !r.accepted(ctx, o, left, other, err, what, other) || !r.merged(ctx, o, err, what, other) {
 		return
 	}
 	if got := r.read(ctx, o, o.version); got != nil {
 		r.kept(ctx, o, got, "applied at %s, a label of another manager given up at %s, read at %s", o.version, other, o.version)
-		r.belongs(ctx, o, got, shared, false, "the second manager gave it up")
-		r.belongs(ctx, o, got, kept, true, "the second manager gave up another")
+		r.lacks(ctx, o, got, shared, "the second manager gave it up")
+		r.has(ctx, o, got, kept, "the second manager gave up another")
 	}
 	nothing := &unstructured.Unstructured{Object: map[string]any{"kind": o.sent.GetKind()}}
 	nothing.SetName(o.name)
@@ -252,19 +256,23 @@ func (r *round) giveUp(ctx context.Context, o *object, other string) {
 		return
 	}
 	if got := r.read(ctx, o, other); got != nil {
-		r.belongs(ctx, o, got, mark, false, "the first manager gave it up")
-		r.belongs(ctx, o, got, kept, true, "the first manager gave up all of its own")
+		r.lacks(ctx, o, got, mark, "the first manager gave it up")
+		r.has(ctx, o, got, kept, "the first manager gave up all of its own")
 	}
 }
 
-// belongs fails the spec unless an annotation is there, or is not there.
-func (r *round) belongs(ctx context.Context, o *object, got *unstructured.Unstructured, annotation string, there bool, after string) {
+// has fails the spec unless an annotation is there.
+func (r *round) has(ctx context.Context, o *object, got *unstructured.Unstructured, annotation, after string) {
 	GinkgoHelper()
-	value, found := got.GetAnnotations()[annotation]
-	switch {
-	case there && !found:
+	if _, found := got.GetAnnotations()[annotation]; !found {
 		r.fail(ctx, o, "metadata.annotations['%s'], read at %s after %s: expected it to be there, got nothing", annotation, got.GroupVersionKind().Version, after)
-	case !there && found:
+	}
+}
+
+// lacks fails the spec if an annotation is there.
+func (r *round) lacks(ctx context.Context, o *object, got *unstructured.Unstructured, annotation, after string) {
+	GinkgoHelper()
+	if value, found := got.GetAnnotations()[annotation]; found {
 		r.fail(ctx, o, "metadata.annotations['%s'], read at %s after %s: expected nothing, got %q", annotation, got.GroupVersionKind().Version, after, value)
 	}
 }
@@ -272,7 +280,7 @@ func (r *round) belongs(ctx context.Context, o *object, got *unstructured.Unstru
 // move writes at another version what two managers applied, and then has the first apply there.
 func (r *round) move(ctx context.Context, o *object, other string) {
 	GinkgoHelper()
-	err := r.apply(ctx, o, o.version, r.part(o, true), second)
+	err := r.apply(ctx, o, o.version, r.partWithLabel(o), second)
 	if refused(err) {
 		r.blame(ctx, requirement.ResourceApplyTwoManagers, o, "a second manager applying at %s: expected it to be accepted, got: %v", o.version, err)
 		return
