@@ -1,8 +1,6 @@
 package suites_test
 
 import (
-	"bufio"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -68,7 +66,7 @@ func objectsFaults() map[requirement.ID]suitetest.Fault {
 		requirement.ObjectsWriteNamespace: objectsAnswered(func(r suitetest.Request) bool {
 			return r.Method == http.MethodPost && !strings.Contains(r.URL.Path, "/namespaces/")
 		}, http.StatusNotFound, http.StatusMethodNotAllowed),
-		requirement.ObjectsWriteIntegers: suitetest.Showing("largest", objectsSetting(9223372036854775000.0, "spec", "replicas")),
+		requirement.ObjectsWriteIntegers: suitetest.Showing("largest", setting(9223372036854775000.0, "spec", "replicas")),
 		requirement.ObjectsWriteSize:     objectsAnswered(func(suitetest.Request) bool { return true }, http.StatusRequestEntityTooLarge),
 		requirement.ObjectsWriteNull:     suitetest.Accepting(`"full" is invalid`),
 		requirement.ObjectsWriteYaml: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
@@ -77,7 +75,7 @@ func objectsFaults() map[requirement.ID]suitetest.Fault {
 			}
 			return next.RoundTrip(r.Request)
 		},
-		requirement.ObjectsWriteNoOp: suitetest.Showing("no-op", objectsSetting("1", "metadata", "resourceVersion")),
+		requirement.ObjectsWriteNoOp: suitetest.Showing("no-op", setting("1", "metadata", "resourceVersion")),
 		requirement.ObjectsWriteStrategic: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Name == "strategic" && r.Sub == "scale" {
 				r.Header.Set("Content-Type", "application/merge-patch+json")
@@ -88,8 +86,8 @@ func objectsFaults() map[requirement.ID]suitetest.Fault {
 		requirement.ObjectsWriteOwners:   objectsAnswered(objectsNamed("owners"), http.StatusConflict),
 
 		requirement.ObjectsMetadataRefused: suitetest.Accepting(`field ObjectMeta\.finalizers of type string`),
-		requirement.ObjectsMetadataUnknown: suitetest.Showing("metadata-unknown", objectsSetting(42, "metadata", "unknown")),
-		requirement.ObjectsMetadataStored:  objectsEdited(objectsNamed("metadata-stored"), objectsSetting("number", "metadata", "labels", "wrong")),
+		requirement.ObjectsMetadataUnknown: suitetest.Showing("metadata-unknown", setting(42, "metadata", "unknown")),
+		requirement.ObjectsMetadataStored:  objectsEdited(objectsNamed("metadata-stored"), setting("number", "metadata", "labels", "wrong")),
 
 		requirement.ObjectsReadNamespaces: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Watch() && r.URL.Query().Get("fieldSelector") == "metadata.name=everywhere" {
@@ -215,22 +213,7 @@ func objectsWatches(selector, old, replacement string) suitetest.Fault {
 		if err != nil || !r.Watch() || r.URL.Query().Get("fieldSelector") != selector {
 			return response, err
 		}
-		stream := response.Body
-		reader, writer := io.Pipe()
-		go func() {
-			lines := bufio.NewReader(stream)
-			for {
-				line, err := lines.ReadString('\n')
-				if _, failed := io.WriteString(writer, strings.ReplaceAll(line, old, replacement)); failed != nil || err != nil {
-					writer.CloseWithError(err)
-					return
-				}
-			}
-		}()
-		response.Body = struct {
-			io.Reader
-			io.Closer
-		}{reader, stream}
+		response.Body = replacing(response.Body, old, replacement)
 		return response, nil
 	}
 }
@@ -248,8 +231,8 @@ func accepted(name string) suitetest.Fault {
 	})
 }
 
-// objectsSetting sets a field of an object.
-func objectsSetting(value any, path ...string) func(map[string]any) {
+// setting sets a field of an object.
+func setting(value any, path ...string) func(map[string]any) {
 	return func(object map[string]any) {
 		for _, name := range path[:len(path)-1] {
 			inner, ok := object[name].(map[string]any)

@@ -53,59 +53,59 @@ func subresourcesIgnorance(t *testing.T, genuine *embedded.Cluster) {
 // name, which only the spec of the requirement has.
 func subresourcesFaults() map[requirement.ID]suitetest.Fault {
 	return map[requirement.ID]suitetest.Fault{
-		requirement.SubresourcesStatusExposed:               shown("exposed", "status", subresourcesSetting(9, "spec", "replicas")),
+		requirement.SubresourcesStatusExposed:               shown("exposed", "status", setting(9, "spec", "replicas")),
 		requirement.SubresourcesStatusOptional:              subresourcesAnswered("optional", "status", http.StatusNotFound),
 		requirement.SubresourcesStatusDiscovery:             discovered("crontabs/status", func(r map[string]any) { r["verbs"] = []any{"get"} }),
 		requirement.SubresourcesStatusPath:                  subresourcesAnswered("status", "", http.StatusNotFound),
 		requirement.SubresourcesStatusVerbs:                 subresourcesAnswered("verbs", "status", http.StatusMethodNotAllowed),
 		requirement.SubresourcesStatusPutStores:             shown("put-stores", "status", subresourcesWithout("status")),
-		requirement.SubresourcesStatusPutIgnoresSpec:        shown("put-ignores-spec", "", subresourcesSetting(7, "spec", "replicas")),
-		requirement.SubresourcesStatusPutIgnoresMetadata:    shown("put-ignores-metadata", "", subresourcesSetting("label", "metadata", "labels", "other")),
+		requirement.SubresourcesStatusPutIgnoresSpec:        shown("put-ignores-spec", "", setting(7, "spec", "replicas")),
+		requirement.SubresourcesStatusPutIgnoresMetadata:    shown("put-ignores-metadata", "", setting("label", "metadata", "labels", "other")),
 		requirement.SubresourcesStatusPutValidated:          suitetest.Accepting(`"put-validated" is invalid`),
 		requirement.SubresourcesStatusPutSpecUnvalidated:    refused("put-spec-unvalidated", http.MethodPut),
 		requirement.SubresourcesStatusStoredSpecUnvalidated: refused("stored-spec-unvalidated", http.MethodPatch),
 		requirement.SubresourcesStatusRules:                 suitetest.Accepting(`"rules" is invalid`),
-		requirement.SubresourcesStatusCreateIgnores:         suitetest.Showing("create-ignores", subresourcesSetting(2, "status", "replicas")),
-		requirement.SubresourcesStatusUpdateIgnores:         written(http.MethodPut, "update-ignores", subresourcesSetting(5, "status", "replicas")),
+		requirement.SubresourcesStatusCreateIgnores:         suitetest.Showing("create-ignores", setting(2, "status", "replicas")),
+		requirement.SubresourcesStatusUpdateIgnores:         written(http.MethodPut, "update-ignores", setting(5, "status", "replicas")),
 		requirement.SubresourcesStatusPatchIgnores:          written(http.MethodPatch, "patch-ignores", subresourcesWithout("status")),
-		requirement.SubresourcesStatusGenerationSpec:        shown("generation-spec", "", subresourcesSetting(1, "metadata", "generation")),
-		requirement.SubresourcesStatusGenerationMetadata:    shown("generation-metadata", "", subresourcesSetting(2, "metadata", "generation")),
-		requirement.SubresourcesStatusGenerationStatus:      shown("generation-status", "status", subresourcesSetting(2, "metadata", "generation")),
-		requirement.SubresourcesStatusGenerationWithout:     shown("generation-without", "", subresourcesSetting(1, "metadata", "generation")),
+		requirement.SubresourcesStatusGenerationSpec:        shown("generation-spec", "", setting(1, "metadata", "generation")),
+		requirement.SubresourcesStatusGenerationMetadata:    shown("generation-metadata", "", setting(2, "metadata", "generation")),
+		requirement.SubresourcesStatusGenerationStatus:      shown("generation-status", "status", setting(2, "metadata", "generation")),
+		requirement.SubresourcesStatusGenerationWithout:     shown("generation-without", "", setting(1, "metadata", "generation")),
 		requirement.SubresourcesStatusRootConstructs:        suitetest.Refusing(`"multipleOf":2`),
 		requirement.SubresourcesStatusRootOthers:            suitetest.Accepting(`root-others.*fields are allowed at the root of the schema`),
 		requirement.SubresourcesStatusRootExtensions:        suitetest.Refusing(`"name":"root-extensions"`),
-		requirement.SubresourcesStatusPatched:               shown("patched", "status", subresourcesSetting(7, "spec", "replicas")),
-		requirement.SubresourcesStatusApplied:               shown("applied", "status", subresourcesSetting([]any{}, "metadata", "managedFields")),
+		requirement.SubresourcesStatusPatched:               shown("patched", "status", setting(7, "spec", "replicas")),
+		requirement.SubresourcesStatusApplied:               shown("applied", "status", setting([]any{}, "metadata", "managedFields")),
 		requirement.SubresourcesStatusConflict:              subresourcesAnswered("conflict-of-status", "status", http.StatusConflict),
 		requirement.SubresourcesStatusYaml:                  asJSON("yaml"),
 
-		requirement.SubresourcesScaleExposed:              shown("scale-exposed", "scale", subresourcesSetting(0, "spec", "replicas")),
+		requirement.SubresourcesScaleExposed:              shown("scale-exposed", "scale", setting(0, "spec", "replicas")),
 		requirement.SubresourcesScaleOptional:             subresourcesAnswered("scale-optional", "scale", http.StatusNotFound),
-		requirement.SubresourcesScaleWithoutStatus:        shown("scale-without-status", "", subresourcesSetting(3, "spec", "replicas")),
+		requirement.SubresourcesScaleWithoutStatus:        shown("scale-without-status", "", setting(3, "spec", "replicas")),
 		requirement.SubresourcesScaleDiscovery:            discovered("crontabs/scale", subresourcesWithout("group")),
 		requirement.SubresourcesScalePath:                 subresourcesAnswered("scale", "", http.StatusNotFound),
-		requirement.SubresourcesScaleSpecPath:             shown("spec-path", "scale", subresourcesSetting(9, "spec", "replicas")),
+		requirement.SubresourcesScaleSpecPath:             shown("spec-path", "scale", setting(9, "spec", "replicas")),
 		requirement.SubresourcesScaleSpecPathRequired:     suitetest.Accepting(`specReplicasPath: Required`),
 		requirement.SubresourcesScaleSpecPathUnder:        suitetest.Accepting(`specReplicasPath: Invalid value: "\.status`),
 		requirement.SubresourcesScalePathDot:              suitetest.Accepting(`must be a simple json path`),
 		requirement.SubresourcesScaleSpecValueRequired:    subresourcesAnswered("spec-value-required", "scale", http.StatusInternalServerError),
-		requirement.SubresourcesScaleStatusPath:           shown("status-path", "scale", subresourcesSetting(8, "status", "replicas")),
+		requirement.SubresourcesScaleStatusPath:           shown("status-path", "scale", setting(8, "status", "replicas")),
 		requirement.SubresourcesScaleStatusPathRequired:   suitetest.Accepting(`statusReplicasPath: Required`),
 		requirement.SubresourcesScaleStatusPathUnder:      suitetest.Accepting(`statusReplicasPath: Invalid value: "\.spec`),
-		requirement.SubresourcesScaleStatusDefault:        shown("status-default", "scale", subresourcesSetting(1, "status", "replicas")),
-		requirement.SubresourcesScaleSelectorPath:         shown("selector-path", "scale", subresourcesSetting("", "status", "selector")),
-		requirement.SubresourcesScaleSelectorPathOptional: shown("selector-path-optional", "scale", subresourcesSetting("app=cron", "status", "selector")),
+		requirement.SubresourcesScaleStatusDefault:        shown("status-default", "scale", setting(1, "status", "replicas")),
+		requirement.SubresourcesScaleSelectorPath:         shown("selector-path", "scale", setting("", "status", "selector")),
+		requirement.SubresourcesScaleSelectorPathOptional: shown("selector-path-optional", "scale", setting("app=cron", "status", "selector")),
 		requirement.SubresourcesScaleSelectorPathUnder:    suitetest.Accepting(`labelSelectorPath: Invalid value: "\.metadata`),
-		requirement.SubresourcesScaleSelectorDefault:      shown("selector-default", "scale", subresourcesSetting("app=cron", "status", "selector")),
+		requirement.SubresourcesScaleSelectorDefault:      shown("selector-default", "scale", setting("app=cron", "status", "selector")),
 		requirement.SubresourcesScaleSelectorString:       suitetest.Accepting(`"selector-string" is invalid`),
-		requirement.SubresourcesScaleWritten:              shown("written", "", subresourcesSetting(3, "spec", "replicas")),
-		requirement.SubresourcesScaleWrittenAlone:         shown("written-alone", "", subresourcesSetting(9, "status", "replicas")),
+		requirement.SubresourcesScaleWritten:              shown("written", "", setting(3, "spec", "replicas")),
+		requirement.SubresourcesScaleWrittenAlone:         shown("written-alone", "", setting(9, "status", "replicas")),
 		requirement.SubresourcesScaleCreated:              shown("created", "", subresourcesWithout("spec")),
 		requirement.SubresourcesScaleValidated:            suitetest.Accepting(`"validated" is invalid`),
 		requirement.SubresourcesScaleNegative:             suitetest.Accepting(`"negative" is invalid`),
 		requirement.SubresourcesScaleBounds:               suitetest.Accepting(`"bounds" is invalid: \.status\.replicas`),
-		requirement.SubresourcesScaleGeneration:           shown("scale-generation", "", subresourcesSetting(1, "metadata", "generation")),
+		requirement.SubresourcesScaleGeneration:           shown("scale-generation", "", setting(1, "metadata", "generation")),
 		requirement.SubresourcesScaleConflict:             subresourcesAnswered("conflict-of-scale", "scale", http.StatusConflict),
 		requirement.SubresourcesScaleApplied:              subresourcesAnswered("scale-applied", "", http.StatusConflict),
 
@@ -113,14 +113,14 @@ func subresourcesFaults() map[requirement.ID]suitetest.Fault {
 		requirement.SubresourcesVersionsScaleOfOne:    subresourcesAnswered("scale-of-one", "scale", http.StatusNotFound),
 		requirement.SubresourcesVersionsStatusNone:    shown("status-none-v1", "", subresourcesWithout("status")),
 		requirement.SubresourcesVersionsStatusWebhook: shown("status-webhook-v1", "", subresourcesWithout("status")),
-		requirement.SubresourcesVersionsStatusIgnored: written(http.MethodPut, "status-ignored", subresourcesSetting(7, "status", "replicas")),
+		requirement.SubresourcesVersionsStatusIgnored: written(http.MethodPut, "status-ignored", setting(7, "status", "replicas")),
 		requirement.SubresourcesVersionsStatusSchema:  suitetest.Accepting(`"status-schema" is invalid`),
-		requirement.SubresourcesVersionsScaleNone:     shown("scale-none", "scale", subresourcesSetting(5, "spec", "replicas")),
-		requirement.SubresourcesVersionsScaleWebhook:  shown("scale-webhook", "scale", subresourcesSetting(5, "spec", "replicas")),
-		requirement.SubresourcesVersionsScalePaths:    shown("scale-paths", "scale", subresourcesSetting("app=cron", "status", "selector")),
-		requirement.SubresourcesVersionsGeneration:    shown("generation", "", subresourcesSetting(3, "metadata", "generation")),
+		requirement.SubresourcesVersionsScaleNone:     shown("scale-none", "scale", setting(5, "spec", "replicas")),
+		requirement.SubresourcesVersionsScaleWebhook:  shown("scale-webhook", "scale", setting(5, "spec", "replicas")),
+		requirement.SubresourcesVersionsScalePaths:    shown("scale-paths", "scale", setting("app=cron", "status", "selector")),
+		requirement.SubresourcesVersionsGeneration:    shown("generation", "", setting(3, "metadata", "generation")),
 		requirement.SubresourcesVersionsUnserved:      subresourcesAnswered("unserved", "scale", http.StatusNotFound),
-		requirement.SubresourcesVersionsAdded:         written(http.MethodPatch, "added", subresourcesSetting(7, "status", "replicas")),
+		requirement.SubresourcesVersionsAdded:         written(http.MethodPatch, "added", setting(7, "status", "replicas")),
 	}
 }
 
@@ -135,13 +135,9 @@ func written(method, name string, change func(map[string]any)) suitetest.Fault {
 }
 
 func subresourcesEdited(method, name, sub string, change func(map[string]any)) suitetest.Fault {
-	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
-		response, err := next.RoundTrip(r.Request)
-		if err != nil || !r.Objects || r.Name != name || r.Sub != sub || method != "" && r.Method != method || response.StatusCode >= 300 {
-			return response, err
-		}
-		return suitetest.Edit(response, change)
-	}
+	return objectsEdited(func(r suitetest.Request) bool {
+		return r.Objects && r.Name == name && r.Sub == sub && (method == "" || r.Method == method)
+	}, change)
 }
 
 // subresourcesAnswered answers requests for the object of a name, or for a subresource of it, as if they succeeded where they get a status.
@@ -202,21 +198,6 @@ func asJSON(name string) suitetest.Fault {
 			}
 			return response.StatusCode, raw
 		})
-	}
-}
-
-// subresourcesSetting sets a field of an object.
-func subresourcesSetting(value any, path ...string) func(map[string]any) {
-	return func(object map[string]any) {
-		for _, name := range path[:len(path)-1] {
-			inner, ok := object[name].(map[string]any)
-			if !ok {
-				inner = map[string]any{}
-				object[name] = inner
-			}
-			object = inner
-		}
-		object[path[len(path)-1]] = value
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/contract"
@@ -195,6 +196,20 @@ func (w *Webhook) Received() []Received {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.received)
+}
+
+// Sent returns the objects of a name that it was sent.
+func (w *Webhook) Sent(name string) []map[string]any {
+	var all []map[string]any
+	for _, received := range w.Received() {
+		for _, raw := range received.Request.Objects {
+			object := &unstructured.Unstructured{}
+			if object.UnmarshalJSON(raw) == nil && object.GetName() == name {
+				all = append(all, object.Object)
+			}
+		}
+	}
+	return all
 }
 
 // Forget forgets the requests received so far.

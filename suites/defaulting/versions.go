@@ -3,7 +3,6 @@ package defaulting
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites"
@@ -97,20 +96,6 @@ func withoutConversion(env *suites.Env) {
 		})
 }
 
-// sent returns the objects of a name that a webhook was sent.
-func sent(crd *suites.Resource, name string) []map[string]any {
-	var all []map[string]any
-	for _, received := range crd.Webhook.Received() {
-		for _, raw := range received.Request.Objects {
-			object := &unstructured.Unstructured{}
-			if object.UnmarshalJSON(raw) == nil && object.GetName() == name {
-				all = append(all, object.Object)
-			}
-		}
-	}
-	return all
-}
-
 func withWebhook(env *suites.Env) {
 	converted := env.With(fixtures.Webhook, each("by"), fixtures.WithProperty("v1", "port", text("80")), func(crd *definition) {
 		nullable := text("default")
@@ -124,7 +109,7 @@ func withWebhook(env *suites.Env) {
 		"creates an object without a port, and reads the hostPort that the webhook made of it", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Create(ctx, "v1", fixtures.CronTab("before-conversion", `host: localhost`))
 			Expect(crd.At("v1beta1").Get(ctx, "before-conversion")).To(have("hostPort", `localhost:80`))
-			Expect(sent(crd, "before-conversion")).To(ContainElement(HaveKeyWithValue("port", "80")))
+			Expect(crd.Webhook.Sent("before-conversion")).To(ContainElement(HaveKeyWithValue("port", "80")))
 		})
 
 	converted.It(requirement.DefaultingWebhookRequestVersion,
@@ -132,7 +117,7 @@ func withWebhook(env *suites.Env) {
 			for version, fields := range map[string]string{"v1beta1": `hostPort: localhost:1234`, "v1": `{host: localhost, port: "1234"}`} {
 				crd.Create(ctx, version, fixtures.CronTab("written-"+version, fields))
 				shown(ctx, crd, "written-"+version, "by", "by-"+version)
-				Expect(sent(crd, "written-"+version)).To(ContainElement(HaveKeyWithValue("by", "by-"+version)))
+				Expect(crd.Webhook.Sent("written-" + version)).To(ContainElement(HaveKeyWithValue("by", "by-"+version)))
 			}
 		})
 
@@ -142,7 +127,7 @@ func withWebhook(env *suites.Env) {
 			shown(ctx, crd, "no-null", "nullable", "default")
 			crd.Create(ctx, "v1", fixtures.CronTab("null", `{host: localhost, nullable: null, plain: null}`))
 			shown(ctx, crd, "null", "nullable", "null")
-			Expect(sent(crd, "null")).To(And(Not(BeEmpty()), HaveEach(And(HaveKeyWithValue("nullable", BeNil()), Not(HaveKey("plain"))))))
+			Expect(crd.Webhook.Sent("null")).To(And(Not(BeEmpty()), HaveEach(And(HaveKeyWithValue("nullable", BeNil()), Not(HaveKey("plain"))))))
 		})
 
 	before := func(id requirement.ID, text string, body func(ctx SpecContext, crd *suites.Resource)) {
@@ -156,7 +141,7 @@ func withWebhook(env *suites.Env) {
 		"reads an object that was created before both versions had a default, and looks at what the webhook is sent", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Change(ctx, each("late"))
 			shown(ctx, crd, "before", "late", "by-v1beta1")
-			Expect(sent(crd, "before")).To(ContainElement(HaveKeyWithValue("late", "by-v1beta1")))
+			Expect(crd.Webhook.Sent("before")).To(ContainElement(HaveKeyWithValue("late", "by-v1beta1")))
 		})
 
 	before(requirement.DefaultingWebhookResult,

@@ -6,7 +6,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
@@ -14,7 +13,7 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// both gives both versions of a definition properties of every sort that pruning has to do with, and each one that the other
+// both gives both versions of a definition properties of every type that pruning has to do with, and each one that the other
 // does not have.
 func both(crd *definition) {
 	embedded := preserved()
@@ -119,27 +118,13 @@ func withStorageChanged(env *suites.Env) {
 		})
 }
 
-// sent returns the objects of a name that a webhook was sent.
-func sent(crd *suites.Resource, name string) []map[string]any {
-	var all []map[string]any
-	for _, received := range crd.Webhook.Received() {
-		for _, raw := range received.Request.Objects {
-			object := &unstructured.Unstructured{}
-			if object.UnmarshalJSON(raw) == nil && object.GetName() == name {
-				all = append(all, object.Object)
-			}
-		}
-	}
-	return all
-}
-
 func withWebhook(env *suites.Env) {
 	converted := env.With(fixtures.Webhook, both).Together()
 
 	converted.It(requirement.SchemaWebhookPrunedBeforeConversion,
 		"creates an object with unknown fields, and looks at what the webhook is sent", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Create(ctx, "v1", fixtures.CronTab("before-conversion", `{host: localhost, port: "1234", onlyV1beta1: x, unknown: x}`))
-			Expect(sent(crd, "before-conversion")).To(And(
+			Expect(crd.Webhook.Sent("before-conversion")).To(And(
 				ContainElement(HaveKeyWithValue("port", "1234")), HaveEach(Not(Or(HaveKey("onlyV1beta1"), HaveKey("unknown"))))))
 		})
 
@@ -150,21 +135,21 @@ func withWebhook(env *suites.Env) {
 			for _, version := range []string{"v1beta1", "v1"} {
 				Expect(crd.At(version).Get(ctx, "preserved")).To(have("json", json))
 			}
-			Expect(sent(crd, "preserved")).To(ContainElement(HaveKeyWithValue("json", fixtures.Value(json))))
+			Expect(crd.Webhook.Sent("preserved")).To(ContainElement(HaveKeyWithValue("json", fixtures.Value(json))))
 		})
 
 	converted.It(requirement.SchemaWebhookIntOrString,
 		"creates integers and strings at one version and reads them at both", func(ctx SpecContext, crd *suites.Resource) {
 			keepsIntOrString(ctx, crd)
-			Expect(sent(crd, "integer")).To(And(Not(BeEmpty()), HaveEach(HaveKeyWithValue("foo", BeEquivalentTo(42)))))
-			Expect(sent(crd, "digits")).To(And(Not(BeEmpty()), HaveEach(HaveKeyWithValue("foo", "42"))))
+			Expect(crd.Webhook.Sent("integer")).To(And(Not(BeEmpty()), HaveEach(HaveKeyWithValue("foo", BeEquivalentTo(42)))))
+			Expect(crd.Webhook.Sent("digits")).To(And(Not(BeEmpty()), HaveEach(HaveKeyWithValue("foo", "42"))))
 		})
 
 	converted.It(requirement.SchemaWebhookEmbedded,
 		"reads an object that holds one of the same group at another version", func(ctx SpecContext, crd *suites.Resource) {
 			keepsEmbedded(ctx, crd)
-			Expect(sent(crd, "holder")).NotTo(BeEmpty())
-			Expect(sent(crd, "held")).To(BeEmpty())
+			Expect(crd.Webhook.Sent("holder")).NotTo(BeEmpty())
+			Expect(crd.Webhook.Sent("held")).To(BeEmpty())
 		})
 
 	converted.It(requirement.SchemaWebhookStrict,
