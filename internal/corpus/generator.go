@@ -38,7 +38,7 @@ type Gap struct {
 }
 
 // Generator makes objects that a schema allows. The same seed makes the same objects, in whatever order they are asked
-// for; after Refuse they are others. It can be used by several goroutines at once.
+// for; after refuse they are others. It can be used by several goroutines at once.
 type Generator struct {
 	definition *Definition
 	schema     *Schema
@@ -50,7 +50,7 @@ type Generator struct {
 	words      []string
 	rulings    map[string]*ruling
 
-	mu     sync.RWMutex // of what Refuse changes
+	mu     sync.RWMutex // of what refuse changes
 	places []place      // by the node's ID
 	usual  metadata     // what the metadata of objects is usual in, since the webhook refuses what is special
 

@@ -251,7 +251,7 @@ func TestGeneratorsCanBeShared(t *testing.T) {
 	for i := range 4 {
 		work.Go(func() {
 			g.Objects(styles()[i], 5)
-			g.Refuse("spec.image")
+			g.refuse("spec.image", nil)
 			g.Gaps()
 			g.Minimal()
 		})
@@ -294,7 +294,7 @@ func TestRefuse(t *testing.T) {
 		if !bad {
 			break
 		}
-		if refused > 3 || !g.Refuse("spec.when") {
+		if refused > 3 || !g.refuse("spec.when", nil) {
 			t.Fatalf("refused %d times, and still no durations", refused)
 		}
 	}
@@ -309,7 +309,7 @@ func TestRefuse(t *testing.T) {
 		return most
 	}
 	sizes := []int64{largest()}
-	for g.Refuse("spec.size") {
+	for g.refuse("spec.size", nil) {
 		sizes = append(sizes, largest())
 	}
 	if !slices.Equal(sizes, []int64{math.MaxInt64, 1 << 31, 10, 0}) {
@@ -319,13 +319,13 @@ func TestRefuse(t *testing.T) {
 		t.Errorf("gaps: %v", g.Gaps())
 	}
 	n := 0
-	for g.Refuse("spec.list[3].name") {
+	for g.refuse("spec.list[3].name", nil) {
 		n++
 	}
 	if n != 10 {
 		t.Errorf("there were %d changes of a string", n)
 	}
-	for g.Refuse("spec.list[0].must") {
+	for g.refuse("spec.list[0].must", nil) {
 		n++
 	}
 	must := fieldpath.Split("spec.list[*].must")
@@ -333,11 +333,11 @@ func TestRefuse(t *testing.T) {
 		t.Errorf("what is required was left out, after %d changes", n)
 	}
 	for _, path := range []string{"", "spec.nothing", "spec.size", "spec.list[0].must"} {
-		if g.Refuse(path) {
+		if g.refuse(path, nil) {
 			t.Errorf("%q: there is something to change", path)
 		}
 	}
-	if !g.Refuse("spec.list[*]") || g.Refuse("spec.list[*]") {
+	if !g.refuse("spec.list[*]", nil) || g.refuse("spec.list[*]", nil) {
 		t.Error("items can be left out once")
 	}
 	sound(t, d.Schema("v1"), g.Objects(Plain, 20))

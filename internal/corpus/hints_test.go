@@ -70,7 +70,7 @@ func TestHintsThatAreWrong(t *testing.T) {
 		return true
 	}
 	refused := 0
-	for ; refused < 20 && g.Refuse("spec.a"); refused++ {
+	for ; refused < 20 && g.refuse("spec.a", nil); refused++ {
 		if refused > 0 && words() {
 			return
 		}

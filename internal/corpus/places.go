@@ -192,14 +192,11 @@ func (g *Generator) walk(path []fieldpath.Step) (n, parent *node) {
 	return n, parent
 }
 
-// Refuse says that the webhook would not have what was generated at a path, generalized or not: from now on there are
+// refuse says that the webhook would not have what was generated at a path, generalized or not: from now on there are
 // values of the next sort, and when there are no more sorts, the path is left out if it is optional. It is false when
 // there is nothing more to change; then what is around the path may be refused. Strings go from words to values of
 // samples, durations, quantities, times, addresses, URLs, base64, digits and host:port; integers to 32 bits, then to small
-// ones.
-func (g *Generator) Refuse(path string) bool { return g.refuse(path, nil) }
-
-// refuse is Refuse for a value, which explains later on why a place has none.
+// ones. The value that was refused explains later on why a place has none.
 func (g *Generator) refuse(path string, value any) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -353,7 +353,7 @@ func TestEarlierFollows(t *testing.T) {
 	old := defined(t, widget(strings.Replace(spec(every+`mode: {type: string, enum: [A, B]}`), "{spec: {type: object", "{spec: {type: object, required: [every]", 1)))
 	now := defined(t, widget(strings.Replace(spec(every+`mode: {type: string, enum: [A]}`), "{spec: {type: object", "{spec: {type: object, required: [every]", 1)))
 	g := now.Generator("v1", 1, nil)
-	if !g.Refuse("spec.every") {
+	if !g.refuse("spec.every", nil) {
 		t.Fatal("there is only one kind of strings")
 	}
 	stale, _ := g.Earlier(old)
