@@ -24,19 +24,20 @@ type Cause struct {
 
 	about      []string // subjects, also the one without a name
 	field      string
-	effects    []string // of the field
-	instead    []string // what versions have of another type, such as "v1 has spec.config as a string"
-	namesakes  []string // fields of the same name, in other places, to which the same happens, and this one
-	below      int      // fields below it that were exercised and lost, if it stands for all of them
-	home       string   // the field of the stored version that shows it
-	places     []string // fields of other versions that have what it has
-	from       []string // versions that have the field
-	also       []string // what else it is about, at other versions
-	moved      []string // fields whose values are in others, and these
-	undone     []string // fields whose edits an annotation undoes, if that is the cause
-	when       string   // the circumstances, if these are the cause
-	fields     []string // to which something happens then
-	mutual     bool     // the value of the other is in the first
+	effects    []string       // of the field
+	instead    []string       // what versions have of another type, such as "v1 has spec.config as a string"
+	namesakes  []string       // fields of the same name, in other places, to which the same happens, and this one
+	below      int            // fields below it that were exercised and lost, if it stands for all of them
+	home       string         // the field of the stored version that shows it
+	places     []string       // fields of other versions that have what it has
+	from       []string       // versions that have the field
+	also       []string       // what else it is about, at other versions
+	moved      []string       // fields whose values are in others, and these
+	undone     []string       // fields whose edits an annotation undoes, if that is the cause
+	when       string         // the circumstances, if these are the cause
+	violated   requirement.ID // by responses that the specs of others met
+	fields     []string       // to which something happens then
+	mutual     bool           // the value of the other is in the first
 	kept       bool
 	shared     bool // the other versions are known to have what is lost
 	made       bool // the content is made up
@@ -74,7 +75,7 @@ func Causes(r *reports.Report) []Cause {
 			if c == nil {
 				c = &Cause{
 					Verdict: result.Verdict, Example: brief(f.Message), First: first, field: f.Field, kept: f.Kept,
-					shared: true, made: f.MadeUp, severalFor: several, when: f.When,
+					shared: true, made: f.MadeUp, severalFor: several, when: f.When, violated: f.Violates,
 				}
 				if f.When != "" {
 					c.field = "" // it is not about one
@@ -112,6 +113,8 @@ func keyOf(f reports.FieldFinding, result, first reports.Result) string {
 		return f.Message
 	case f.When != "":
 		return "when " + f.When
+	case f.Field == "" && first.ID == result.ID && f.Violates != "":
+		return "violates " + string(f.Violates)
 	case f.Field == "":
 		return string(first.ID)
 	case f.Annotation:
@@ -222,6 +225,8 @@ func (c *Cause) what() string {
 		return "edits of " + visible.First(outermost(c.undone), 1) + " are undone by what the webhook keeps in an annotation"
 	case c.when != "":
 		return visible.First(outermost(c.fields), 1) + " " + c.does() + " " + c.when + c.alsoThat()
+	case c.isOfAnswers():
+		return "some answers violate " + string(c.violated)
 	case c.field == "":
 		return visible.First(c.Requirements, 1)
 	case c.mutual:
@@ -254,6 +259,11 @@ func (c *Cause) what() string {
 		return text + ", though both versions have it"
 	}
 	return text
+}
+
+// isOfAnswers reports whether what the webhook answers to several specs is the cause, and the spec of the requirement that it violates saw none of it.
+func (c *Cause) isOfAnswers() bool {
+	return c.field == "" && c.when == "" && c.violated != "" && len(c.Requirements) > 1 && !slices.Contains(c.Requirements, string(c.violated))
 }
 
 // alsoThat says what else is one with the field, at other versions.
@@ -336,7 +346,7 @@ func (c *Cause) Extent() string {
 	case len(c.Subjects) > 1:
 		parts = append(parts, fmt.Sprintf("%d definitions", len(c.Subjects)))
 	}
-	if c.field != "" || c.when != "" {
+	if c.field != "" || c.when != "" || c.isOfAnswers() {
 		parts = append(parts, visible.First(c.Requirements, 1))
 	}
 	return strings.Join(parts, "; ")

@@ -220,10 +220,10 @@ func TestViolations(t *testing.T) {
 		want []string
 	}{
 		"fails":             {result(uid, "a", requirement.Failed, ""), []string{uid + " and 2 more: because of " + uid}},
-		"passes":            {result(uid, "a", requirement.Passed, ""), []string{stub + ": it is so", create + ": it is so"}},
-		"is Tolerated":      {result(uid, "a", requirement.Tolerated, ""), []string{stub + ": it is so", create + ": it is so"}},
+		"passes":            {result(uid, "a", requirement.Passed, ""), []string{"some answers violate " + uid + ": it is so"}},
+		"is Tolerated":      {result(uid, "a", requirement.Tolerated, ""), []string{"some answers violate " + uid + ": it is so"}},
 		"fails for a field": {field, []string{"spec.a is refused: it is so"}},
-		"fails for another": {result(uid, "b", requirement.Failed, ""), []string{stub + ": it is so", create + ": it is so", uid + ": because of " + uid}},
+		"fails for another": {result(uid, "b", requirement.Failed, ""), []string{"some answers violate " + uid + ": it is so", uid + ": because of " + uid}},
 	} {
 		r := &reports.Report{Results: []reports.Result{result(stub, "a", requirement.Failed, uid), result(create, "a", requirement.Failed, uid), test.own}}
 		var got []string
