@@ -82,14 +82,17 @@ type sentenceTable struct {
 	Sentences []Sentence     `json:"sentences"`
 }
 
-// loadSentences parses the embedded table once, and adds to each sentence the requirements that name it. A table that cannot be parsed is a defect of the build, which the tests of this
-// package detect.
+// loadSentences parses the embedded table once, and adds to each sentence the requirements that name it. A table that cannot be parsed is a defect
+// of the build, which the tests of this package detect.
 var loadSentences = sync.OnceValue(func() sentenceTable {
 	var t sentenceTable
 	if err := yaml.UnmarshalStrict(sentencesYAML, &t); err != nil {
 		panic(fmt.Sprintf("requirement: sentences.yaml: %v", err))
 	}
 	for i, s := range t.Sentences {
+		if len(s.Requirements) > 0 {
+			panic(fmt.Sprintf("requirement: sentences.yaml: %s names requirements; catalogue.yaml names its sentences", s.Hash))
+		}
 		t.Sentences[i].Requirements = load().stating[s.Hash]
 	}
 	return t

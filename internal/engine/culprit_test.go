@@ -110,7 +110,7 @@ func TestGreed(t *testing.T) {
 		t.Fatalf("failed: %v, passed: %v, %s", failed, passed, report.Error)
 	}
 	reason := report.With(requirement.Failed)[0].Reason
-	why := regexp.MustCompile(`it exited: killed, since it took 0\.[34] GiB of memory, more than half of the 0\.5 GiB that this machine has; `)
+	why := regexp.MustCompile(`it exited: killed, since it took 0\.[345] GiB of memory, more than half of the 0\.5 GiB that there is; `)
 	if !why.MatchString(reason) || !strings.Contains(reason, `object: {"apiVersion":"example.com/v1","host":""`) {
 		t.Error(reason)
 	}

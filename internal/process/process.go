@@ -217,7 +217,7 @@ func (p *Process) Crashed() bool { return p.Ended() && !p.stopped }
 // State describes how the process ended, such as "exit status 0". It must have ended.
 func (p *Process) State() string {
 	if took := p.took.Load(); took > 0 {
-		return fmt.Sprintf("killed, since it took %s of memory, more than half of the %s that this machine has", gibibytes(took), gibibytes(p.memory))
+		return fmt.Sprintf("killed, since it took %s of memory, more than half of the %s that there is", gibibytes(took), gibibytes(p.memory))
 	}
 	return p.command.ProcessState.String()
 }

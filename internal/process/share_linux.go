@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// sampling is how often it is looked how much memory a program has. A program in Go allocates up to 2 GB a second, so 100 MB meanwhile; one
+	// sampling is how often the memory of a program is read. A program in Go allocates up to 2 GB a second, so 100 MB meanwhile; one
 	// look at a process takes some 10 µs.
 	sampling = 50 * time.Millisecond
 
-	// counting is how often it is looked at least which processes there are, and sparing how many times as long as that takes it is not looked
-	// again: it reads what the system says of each process of the machine.
+	// counting is how often processes are listed at most, and sparing how many times as long as that takes lies between two lists: each reads what
+	// the system says of every process of the machine.
 	counting = time.Second
 	sparing  = 100
 )
@@ -64,8 +64,8 @@ func (p *Process) guard(machine uint64) {
 			next = time.Now().Add(max(counting, sparing*time.Since(began)))
 		}
 		if allocated(members) > machine/2 {
-			// One that has ended meanwhile may have left its ID to a stranger.
-			if taken := allocated(p.tree.members()); taken > machine/2 {
+			// One that has ended meanwhile may have left its ID to a stranger, and what forked processes share counts once.
+			if taken := proportional(p.tree.members()); taken > machine/2 {
 				p.took.CompareAndSwap(0, taken)
 				p.tree.signal(syscall.SIGKILL)
 			}
@@ -78,7 +78,29 @@ func (p *Process) guard(machine uint64) {
 	}
 }
 
-// allocated is how much memory processes have together, in bytes, without what is mapped from files, which the system can have back at any time.
+// proportional is how much memory processes have together, in bytes: of pages that several processes have, each has its part. It takes the system
+// longer to find out than allocated, which it is where that is not known.
+func proportional(processes []stat) uint64 {
+	sum := uint64(0)
+	for i, p := range processes {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", p.id))
+		if err != nil {
+			sum += allocated(processes[i : i+1])
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			if fields := strings.Fields(line); len(fields) == 3 && (fields[0] == "Pss_Anon:" || fields[0] == "Pss_Shmem:") {
+				if n, err := strconv.ParseUint(fields[1], 10, 54); err == nil {
+					sum += n << 10
+				}
+			}
+		}
+	}
+	return sum
+}
+
+// allocated is how much memory processes have together, in bytes, without pages that are of files or shared on purpose. Pages that forked processes
+// have in common count for each.
 func allocated(processes []stat) uint64 {
 	sum := uint64(0)
 	for _, p := range processes {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // fewBetween is how many fields have one cause, if nothing but the two versions that they are converted between distinguishes them from others.
@@ -15,13 +16,13 @@ type confined struct {
 	words string
 }
 
-// holds reports whether a finding is part of it: what conversions lose or change, what is wrong with their results, and what differs at one of the
-// versions, as it may have come by the other.
-func (c confined) holds(f reports.FieldFinding) bool {
+// holds reports whether a finding about a requirement is part of it: what conversions lose or change, what is wrong with their results, and what
+// differs by the way at one of the versions, as it may have come by the other.
+func (c confined) holds(id requirement.ID, f reports.FieldFinding) bool {
 	if f.Field == "" || f.When != "" || f.MadeUp {
 		return false
 	}
-	return (isBetween(f) || f.Effect == "invalid") && c.way == wayOf(f) || f.Effect == "differs" && slices.Contains(c.way[:], f.To)
+	return (isBetween(f) || f.Effect == "invalid") && c.way == wayOf(f) || id == requirement.WebhookConversionPath && slices.Contains(c.way[:], f.To)
 }
 
 // wayOf returns the versions between which something happens.

@@ -61,14 +61,14 @@ func Causes(r *reports.Report) []Cause {
 			findings = []reports.FieldFinding{{Message: Brief(result)}}
 		}
 		for _, f := range findings {
-			if one := alone[result.Subject]; one.holds(f) {
-				f.When = one.words
-			}
 			first := result
-			if of := failed(r, result.Subject, f.Violates); of != nil && len(of.Findings) > 0 {
-				f = of.Findings[0] // which says of what it is
-			} else if of != nil {
-				first = *of
+			if of := failed(r, result.Subject, f.Violates); of != nil {
+				if first = *of; len(of.Findings) == 1 {
+					f = of.Findings[0] // which says of what it is
+				}
+			}
+			if one := alone[result.Subject]; one.holds(first.ID, f) {
+				f.When = one.words
 			}
 			key := keyOf(f, result, first)
 			c := known[key]
@@ -127,6 +127,9 @@ func keyOf(f reports.FieldFinding, result, first reports.Result) string {
 
 // failed returns the result of a requirement for a subject, if that failed; otherwise nil.
 func failed(r *reports.Report, subject string, id requirement.ID) *reports.Result {
+	if id == "" {
+		return nil
+	}
 	at := slices.IndexFunc(r.Results, func(result reports.Result) bool {
 		return result.ID == id && result.Subject == subject && result.Verdict == requirement.Failed
 	})
@@ -261,7 +264,7 @@ func (c *Cause) what() string {
 	return text
 }
 
-// isOfAnswers reports whether what the webhook answers to several specs is the cause, and the spec of the requirement that it violates saw none of it.
+// isOfAnswers reports whether answers to several specs violate a requirement whose own spec did not fail for one.
 func (c *Cause) isOfAnswers() bool {
 	return c.field == "" && c.when == "" && c.violated != "" && len(c.Requirements) > 1 && !slices.Contains(c.Requirements, string(c.violated))
 }

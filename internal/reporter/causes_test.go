@@ -215,6 +215,8 @@ func TestViolations(t *testing.T) {
 	}
 	field := result(uid, "a", requirement.Failed, "")
 	field.Findings = []reports.FieldFinding{{Field: "spec.a", Effect: "refused", From: "v1", To: "v2", Message: "it is so"}}
+	several := field
+	several.Findings = append(slices.Clone(field.Findings), reports.FieldFinding{Field: "spec.b", Effect: "refused", From: "v1", To: "v2", Message: "it is so"})
 	for name, test := range map[string]struct {
 		own  reports.Result
 		want []string
@@ -222,7 +224,8 @@ func TestViolations(t *testing.T) {
 		"fails":             {result(uid, "a", requirement.Failed, ""), []string{uid + " and 2 more: because of " + uid}},
 		"passes":            {result(uid, "a", requirement.Passed, ""), []string{"some answers violate " + uid + ": it is so"}},
 		"is Tolerated":      {result(uid, "a", requirement.Tolerated, ""), []string{"some answers violate " + uid + ": it is so"}},
-		"fails for a field": {field, []string{"spec.a is refused: it is so"}},
+		"fails for a field": {field, []string{"spec.a is refused: because of " + uid}},
+		"fails for several": {several, []string{uid + " and 2 more: because of " + uid, "spec.a is refused: it is so", "spec.b is refused: it is so"}},
 		"fails for another": {result(uid, "b", requirement.Failed, ""), []string{"some answers violate " + uid + ": it is so", uid + ": because of " + uid}},
 	} {
 		r := &reports.Report{Results: []reports.Result{result(stub, "a", requirement.Failed, uid), result(create, "a", requirement.Failed, uid), test.own}}
@@ -427,8 +430,10 @@ func TestBetweenAndWhatFollows(t *testing.T) {
 	r := &reports.Report{Webhook: &reports.Webhook{Kinds: []reports.Kind{{}}}, Results: []reports.Result{{
 		Requirement: requirement.Requirement{ID: "area.trip.back"}, Verdict: requirement.Failed, Findings: []reports.FieldFinding{
 			of("spec.a", "lost", "v1", "v2"), of("spec.b", "lost", "v1", "v2"), of("spec.c", "changed", "v2", "v1"),
-			of("spec.d", "invalid", "v1", "v2"), of("spec.e", "differs", "v3", "v2"), of("spec.f", "invalid", "v1", "v3"), of("spec.g", "differs", "v1", "v3"),
+			of("spec.d", "invalid", "v1", "v2"), of("spec.f", "invalid", "v1", "v3"), of("spec.h", "differs", "v3", "v2"),
 		},
+	}, {
+		Requirement: requirement.Requirement{ID: requirement.WebhookConversionPath}, Verdict: requirement.Failed, Findings: []reports.FieldFinding{of("spec.e", "differs", "v3", "v2"), of("spec.g", "differs", "v1", "v3")},
 	}}}
 	for _, from := range []string{"v1", "v2", "v3"} {
 		for _, to := range []string{"v1", "v2", "v3"} {
@@ -439,7 +444,7 @@ func TestBetweenAndWhatFollows(t *testing.T) {
 	for _, c := range Causes(r) {
 		got = append(got, c.What)
 	}
-	want := []string{"spec.a and 4 more are wrong between v1 and v2, and on no other way", "spec.f is invalid", "spec.g differs"}
+	want := []string{"spec.a and 4 more are wrong between v1 and v2, and on no other way", "spec.f is invalid", "spec.h differs", "spec.g differs"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

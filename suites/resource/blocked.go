@@ -3,6 +3,7 @@ package resource
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -69,30 +70,46 @@ func (r *round) blockerOfParts(ctx context.Context, failed error) requirement.ID
 	return ""
 }
 
-// refusals are what API servers say of a response that they refuse, or that ends early, with the requirement that it violates. Source:
+// refusal is what API servers say of a response that they refuse, or that ends early, behind the kind of what was to be converted.
+type refusal struct {
+	begins, has string
+	violates    requirement.ID
+}
+
+// refusals are in the words of
 // https://github.com/kubernetes/apiextensions-apiserver/blob/v0.36.0/pkg/apiserver/conversion/webhook_converter.go
-func refusals() map[string]requirement.ID {
-	return map[string]requirement.ID{
-		"must have the same UID: ":        requirement.WebhookMetadataUID,
-		"must have the same name: ":       requirement.WebhookMetadataName,
-		"must have the same namespace: ":  requirement.WebhookMetadataNamespace,
-		"invalid kind (expected ":         requirement.WebhookResponseKind,
-		"invalid groupVersion (expected ": requirement.WebhookResponseAPIVersion,
-		"expected response.uid=":          requirement.WebhookResponseUID,
-		"returned invalid metadata":       requirement.WebhookMetadataLabelsValid,
-		" objects, expected ":             requirement.WebhookResponseAllObjects,
-		": stream error: ":                requirement.WebhookFailureAvoided,
-		": EOF":                           requirement.WebhookFailureAvoided,
-		": read: connection reset":        requirement.WebhookFailureAvoided,
+func refusals() []refusal {
+	const invalid, failed = "returned invalid ", "failed: "
+	return []refusal{
+		{invalid, ": must have the same UID: ", requirement.WebhookMetadataUID},
+		{invalid, ": must have the same name: ", requirement.WebhookMetadataName},
+		{invalid, ": must have the same namespace: ", requirement.WebhookMetadataNamespace},
+		{invalid, ": invalid kind (expected ", requirement.WebhookResponseKind},
+		{invalid, ": invalid groupVersion (expected ", requirement.WebhookResponseAPIVersion},
+		{"returned invalid metadata", "", requirement.WebhookMetadataLabelsValid},
+		{"returned ", " objects, expected ", requirement.WebhookResponseAllObjects},
+		{failed + "expected response.uid=", "", requirement.WebhookResponseUID},
+		{failed + "expected webhook response of ", "", requirement.WebhookResponseReviewVersion},
+		{failed + "no response provided", "", requirement.WebhookResponseStanza},
+		{failed + "Post ", ": stream error: ", requirement.WebhookFailureAvoided},
+		{failed + "Post ", ": EOF", requirement.WebhookFailureAvoided},
+		{failed + "Post ", ": connection reset", requirement.WebhookFailureAvoided},
 	}
 }
 
-// answered returns what the webhook answered, if an API server says which requirement that violates.
+// conversionOf matches what an API server was about to convert, in its words.
+var conversionOf = regexp.MustCompile(`conversion webhook for [^ ]*/([^ /]+), Kind=[^ ]+ `)
+
+// answered returns what the webhook answered, if an API server says which requirement that violates. It does not say to which version.
 func (v *violation) answered() []reports.FieldFinding {
-	_, said, is := strings.Cut(v.message, "conversion webhook for ")
-	for words, id := range refusals() {
-		if is && strings.Contains(said, words) {
-			return []reports.FieldFinding{{Effect: "refused", From: v.object.version, To: v.round.storage, Message: v.message, Violates: id}}
+	at := conversionOf.FindStringSubmatchIndex(v.message)
+	if at == nil {
+		return nil
+	}
+	from, said := v.message[at[2]:at[3]], v.message[at[1]:]
+	for _, one := range refusals() {
+		if strings.HasPrefix(said, one.begins) && strings.Contains(said, one.has) {
+			return []reports.FieldFinding{{Effect: "refused", From: from, Message: v.message, Violates: one.violates}}
 		}
 	}
 	return nil

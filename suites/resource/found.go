@@ -23,7 +23,7 @@ func (r *round) findings(ctx context.Context, o *object, lost []loss) []reports.
 	var all []reports.FieldFinding
 	for i, l := range lost {
 		home := ""
-		if i < most {
+		if i < mostHomes {
 			home = r.homeOf(ctx, o, l)
 		}
 		for _, f := range r.finding(ctx, l) {
@@ -34,7 +34,11 @@ func (r *round) findings(ctx context.Context, o *object, lost []loss) []reports.
 	return all
 }
 
-// homeOf returns the field of the stored version that shows what is lost of an object, as far as that is sent by clients and the webhook answers.
+// mostHomes is of how many losses the field of the stored version is looked for.
+const mostHomes = 3
+
+// homeOf returns the field of the stored version that shows what is lost of an object. It is empty if clients do not send the field, if the object
+// must have it, or if the webhook does not answer.
 func (r *round) homeOf(ctx context.Context, o *object, l loss) string {
 	schema := r.definition.Schema(r.initially)
 	if l.version == r.initially {
@@ -44,7 +48,13 @@ func (r *round) homeOf(ctx context.Context, o *object, l loss) string {
 	if _, has := corpus.Value(sent.Object, l.Path); !has || l.version != o.version || r.silent != "" {
 		return ""
 	}
-	whole, less := r.convert(ctx, r.initially, sent), r.convert(ctx, r.initially, corpus.Without(sent, l.Path))
+	without := corpus.Without(sent, l.Path)
+	if of := r.definition.Schema(o.version); of != nil {
+		if of.Prepare(without.Object); len(of.Problems(without.Object)) > 0 {
+			return "" // no API server would ask for it
+		}
+	}
+	whole, less := r.convert(ctx, r.initially, sent), r.convert(ctx, r.initially, without)
 	if whole == nil || less == nil {
 		return ""
 	}

@@ -450,8 +450,8 @@ func (r *round) soundAfresh(ctx context.Context, o *object, version string, fiel
 	r.journal.addWith(version, again, fresh.name, "kubectl create")
 	switch {
 	case r.unconverted(ctx, err):
-		r.blame(ctx, requirement.ResourceCreateEveryVersion, fresh, "creating an object at %s (stored at %s): expected it to be created, got: %v", version, r.storage, err)
-		return false
+		r.block(requirement.ResourceCreateEveryVersion, "creating an object at %s (stored at %s): expected it to be created, got: %v", version, r.storage, err)
+		return false // which may be meant for what no other object has
 	case refused(err):
 		return false // it is unknown
 	}

@@ -40,8 +40,8 @@ type chapter struct {
 	refusals  map[string]string                       // by version: what was wrong with a conversion of a generated object
 	proved    map[string]bool                         // see sound
 	patched   map[pass]formed                         // see patchedBefore
-	passed    map[requirement.ID]bool                 // the specs that found nothing
-	owed      map[requirement.ID]violation            // what specs found that those of these requirements, which run later, are to report
+	ran       map[requirement.ID]bool                 // the specs that ran, and whether they failed
+	owed      map[requirement.ID]violation            // what specs left to these requirements, whose specs run later
 
 	// silent says why nothing more is asked: an API server waited in vain for the webhook, which may take half a minute each
 	// time, or the webhook answers nobody any more.
@@ -92,18 +92,22 @@ func (c *chapter) it(id requirement.ID, text string, body func(ctx SpecContext, 
 			Skip(fmt.Sprintf("cannot be judged: %v", gone))
 		}
 		defer c.reportWritten()
+		defer func() {
+			if _, known := c.ran[id]; !known {
+				c.ran[id] = false
+			}
+		}()
 		r := c.round(id, crd, crd.StorageVersion(ctx), ctx, body)
 		body(ctx, r)
 		if r.generated = r.addsGenerated(); r.generated {
 			body(ctx, r)
 		}
-		if r.blocked != "" {
-			Skip(r.blocked)
-		}
 		if v, is := c.owed[id]; is { // the objects of this spec do not show it
 			r.report(ctx, requirement.Failed, v)
 		}
-		c.passed[id] = true
+		if r.blocked != "" {
+			Skip(r.blocked)
+		}
 	}, labels...)
 }
 

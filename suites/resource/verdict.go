@@ -65,21 +65,43 @@ func (r *round) answers(ctx context.Context) bool {
 	return response.Err == nil || suites.Ended(response)
 }
 
-// blame fails the spec if it is the one of a requirement that was found broken, or if that one found nothing. Otherwise it notes that it
-// cannot be judged, and continues; what it found is left to the other. While the storage version is not the definition's own, no other spec sees
-// the same; and none sends requests once the webhook did not respond. No other spec would report these.
+// blame fails the spec if it is the one of a requirement that was found broken. Another one notes that it cannot be judged, and continues: what it
+// found is left to that one if it runs later, and is its own if that one did not fail. While the storage version is not the definition's own, no
+// other spec sees the same; and none sends requests once the webhook did not respond. No other spec would report these.
 func (r *round) blame(ctx context.Context, id requirement.ID, o *object, format string, arguments ...any) {
 	GinkgoHelper()
 	if other := r.blockerOfSample(ctx, o); other != "" {
 		r.leave(other)
 		return
 	}
-	if r.id == id || r.storage != r.initially || r.silent != "" || r.passed[id] {
+	failed, ran := r.ran[id]
+	isFailure := r.severityOf(id, o, arguments) == requirement.Failed
+	switch {
+	case r.id == id, r.storage != r.initially, r.silent != "", isFailure && ran && !failed:
 		r.fail(ctx, o, format, arguments...)
+	case isFailure && !ran && r.trial == nil:
+		if _, is := r.owed[id]; !is {
+			r.owed[id] = violation{r, o, format, fmt.Sprintf(format, arguments...)}
+		}
 	}
-	if _, is := r.owed[id]; !is && r.trial == nil {
-		r.owed[id] = violation{r, o, format, fmt.Sprintf(format, arguments...)}
+	r.block(id, format, arguments...)
+}
+
+// severityOf is how bad it is to violate a requirement with an object. That an API server refuses what the webhook made of a generated object is a
+// part of its own, see invalid.
+func (r *round) severityOf(id requirement.ID, o *object, arguments []any) requirement.Verdict {
+	isRefused := slices.ContainsFunc(arguments, func(argument any) bool {
+		err, is := argument.(error)
+		return is && refused(err)
+	})
+	if isRefused && r.isGenerated(o.version) {
+		return requirement.SeverityOf(id, requirement.PartGenerated)
 	}
+	return requirement.SeverityOf(id, none)
+}
+
+// block notes that the spec cannot be judged while that of another requirement fails.
+func (r *round) block(id requirement.ID, format string, arguments ...any) {
 	if r.blocked == "" {
 		r.blocked = fmt.Sprintf("cannot be judged while %s fails (%s)", id, fmt.Sprintf(format, arguments...))
 	}
@@ -118,6 +140,7 @@ func (r *round) violated(ctx context.Context, part requirement.PartName, o *obje
 // report makes the verdict what a violation amounts to, with the evidence for it.
 func (r *round) report(ctx context.Context, severity requirement.Verdict, v violation) {
 	GinkgoHelper()
+	r.ran[r.id] = severity == requirement.Failed
 	v.round.attach(ctx, v.object)
 	r.env.Found(append(r.findings(ctx, v.object, v.round.lost), v.answered()...))
 	r.env.Violated(severity, v.object.name+": "+v.message)

@@ -35,8 +35,8 @@ func (q *inquiry) alike(ctx context.Context, places []found) {
 	}
 }
 
-// valueOf returns the value that is lost or changed for no reason that is known, and where it is; nil if it is none that may be changed as others are.
-// An item of a list is lost when what it is known by comes back as another value. A boolean has only one other.
+// valueOf returns the value that is lost or changed for no reason that is known, and where it is; nil if it is a boolean, which has only one other, or
+// no scalar. An item of a list is lost when what it is known by comes back as another value.
 func (q *inquiry) valueOf(f found) (any, string) {
 	if f.trip != there(f.pair) || !f.isUnmeant() || !q.isOpen(f) {
 		return nil, ""
@@ -92,8 +92,11 @@ func (q *inquiry) follow(ctx context.Context, places []found, c change, number i
 // becomes returns what comes back of a value in the place of the one that a finding is about, if anything does.
 func (q *inquiry) becomes(ctx context.Context, f found, value any) (any, bool) {
 	_, at := q.valueOf(f)
+	if !q.mayAsk(ctx) {
+		return nil, false
+	}
 	object := corpus.With(f.subject, at, value)
-	if !q.mayAsk(ctx) || len(q.c.definition.schemaOf(f.pair.From).Problems(object.Object)) > 0 {
+	if len(q.c.definition.schemaOf(f.pair.From).Problems(object.Object)) > 0 {
 		return nil, false
 	}
 	back := q.c.journeys.roundTrip(ctx, f.pair, []*unstructured.Unstructured{object})[0].back.object

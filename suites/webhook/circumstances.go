@@ -3,6 +3,8 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -120,22 +122,34 @@ func (x *examiner) circumstances(ctx context.Context, what property, places []fo
 		of := pairs[f.pair]
 		if i > 0 {
 			if confirming.isReached() || x.talk.isLateHere() || x.budget.spent() || ctx.Err() != nil {
-				if !of.isOfAll() {
+				if !of.isOfAll() || !isAll(f.subject, takes) {
 					continue
 				}
 			} else if _, is, tried := x.without(ctx, what, f, takes...); is || !tried {
-				of.asked++
-				pairs[f.pair] = of
+				if tried {
+					of.asked++
+					pairs[f.pair] = of
+				}
 				continue
+			} else {
+				of.asked, of.taking = of.asked+1, of.taking+1
+				pairs[f.pair] = of
 			}
 		}
-		of.asked, of.taking = of.asked+1, of.taking+1
-		pairs[f.pair] = of
 		places[i].when = "where " + strings.Join(words, " and ")
 		for _, t := range takes {
 			places[i].takes = append(places[i].takes, t.field)
 		}
 	}
+}
+
+// isAll reports whether all of some traits are those of an object.
+func isAll(object *unstructured.Unstructured, traits []trait) bool {
+	return !slices.ContainsFunc(traits, func(t trait) bool {
+		plain := object.DeepCopy()
+		t.plain(plain)
+		return reflect.DeepEqual(plain.Object, object.Object)
+	})
 }
 
 // fewOfEachPair returns the indexes of places, those of a few of each pair of versions first.

@@ -203,7 +203,7 @@ func (q *inquiry) several(ctx context.Context, places []found) {
 // isAround reports whether another object has a finding in what that of a finding is in: an item of a list is lost if what it is known by changes.
 func (q *inquiry) isAround(ctx context.Context, f found, other *unstructured.Unstructured) bool {
 	place := q.c.definition.schemaOf(f.pair.From).Place
-	return slices.ContainsFunc(q.what.check(ctx, f.pair, []*unstructured.Unstructured{other}), func(one finding) bool {
+	return q.mayAsk(ctx) && slices.ContainsFunc(q.what.check(ctx, f.pair, []*unstructured.Unstructured{other}), func(one finding) bool {
 		return one.effect.at != "" && fieldpath.Within(place(f.effect.at), place(one.effect.at))
 	})
 }

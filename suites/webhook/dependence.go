@@ -87,9 +87,12 @@ func (dp *dependence) dependency(ctx context.Context, pair corpus.Pair) (depende
 	backwards := slices.Clone(objects)
 	slices.Reverse(backwards)
 	together, reversed := dp.talk.ask(ctx, dp.standard.reviewVersion(ctx), pair, objects...), dp.talk.ask(ctx, dp.standard.reviewVersion(ctx), pair, backwards...)
-	for _, x := range []exchange{together, reversed} {
+	for _, x := range []*exchange{&together, &reversed} {
+		for again := 0; x.judgement.Rejected() != nil && again < repeated; again++ {
+			*x = dp.talk.ask(ctx, x.request.ReviewVersion, pair, dp.exhibits.sent(x)...)
+		}
 		if x.judgement.Rejected() != nil {
-			return dependency{pair: pair, x: x, refused: true}, dp.refusedTogether(ctx, pair, x, objects)
+			return dependency{pair: pair, x: *x, refused: true}, dp.refusedTogether(ctx, pair, objects)
 		}
 	}
 	last := len(objects) - 1
@@ -154,14 +157,9 @@ func (dp *dependence) traces(ctx context.Context, pair corpus.Pair, objects []*u
 	return dependency{}, false
 }
 
-// refusedTogether reports whether objects that were not converted in an exchange are never converted together, but alone, and whether it is them
-// rather than their number: as many copies of one are converted, in the order of their names, since some webhooks sort by these.
-func (dp *dependence) refusedTogether(ctx context.Context, pair corpus.Pair, x exchange, objects []*unstructured.Unstructured) bool {
-	for range repeated {
-		if again := dp.talk.ask(ctx, x.request.ReviewVersion, pair, dp.exhibits.sent(&x)...); again.judgement.Rejected() == nil {
-			return false
-		}
-	}
+// refusedTogether reports whether objects that are not converted together are converted alone, and whether it is them rather than
+// their number: as many copies of one are converted, in the order of their names, since some webhooks sort by these.
+func (dp *dependence) refusedTogether(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) bool {
 	many := corpus.Multiply(objects[:1], len(objects))
 	slices.SortFunc(many, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetName(), b.GetName()) })
 	copies := dp.talk.ask(ctx, dp.standard.reviewVersion(ctx), pair, many...)
@@ -216,9 +214,9 @@ func (dp *dependence) unsteady(ctx context.Context, pair corpus.Pair, object *un
 	return nil
 }
 
-// otherwise is what unsteady returns of an object that is converted otherwise among others. It is also the difference from that if the object is
-// converted otherwise alone before the same batch is asked for again and after that, or as alone in that: it was the time, or what was asked
-// before, and not the others.
+// otherwise is what unsteady returns of an object that is converted otherwise among others. The batch is asked for again, too. It was the time, or
+// what was asked before, and not the others, if the object alone differs before and after that, or is converted in it as it is alone; then
+// otherwise returns the difference.
 func (dp *dependence) otherwise(ctx context.Context, d dependency, object *unstructured.Unstructured, alone json.RawMessage) []corpus.Loss {
 	if lost := dp.unsteady(ctx, d.pair, object, alone); len(lost) > 0 {
 		return lost

@@ -46,6 +46,9 @@ func TestNotForOthers(t *testing.T) {
 			if name == "once" && !refused.Load() {
 				t.Error("no batch was refused")
 			}
+			if name == "as time goes by" && asked.Load() < 800 {
+				t.Errorf("only %d were asked for", asked.Load())
+			}
 		})
 	}
 }

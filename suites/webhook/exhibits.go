@@ -38,14 +38,23 @@ func (e *exhibits) fail(x exchange, message string) {
 // rejected fails the spec because API servers refuse a response. It may be for what another requirement says.
 func (e *exhibits) rejected(x exchange, message string) {
 	GinkgoHelper()
-	if violated := x.judgement.Rejected().Requirement; violated != requirement.WebhookFailureAvoided { // a refusal says nothing of what it is for
+	if violated := violatedBy(x); violated != "" {
 		of := reports.FieldFinding{Effect: refused, To: x.to, Message: message, Violates: violated}
-		for _, object := range e.sent(&x)[:min(1, len(x.request.Objects))] {
-			of.From = object.GroupVersionKind().Version
+		if len(x.request.Objects) > 0 {
+			first := unstructured.Unstructured{Object: e.decode(x.request.Objects[0])}
+			of.From = first.GroupVersionKind().Version
 		}
 		e.env.Found([]reports.FieldFinding{of})
 	}
 	e.fail(x, message)
+}
+
+// violatedBy returns the requirement for which API servers refuse a response. It is empty for a failure, which says nothing of what it is for.
+func violatedBy(x exchange) requirement.ID {
+	if v := x.judgement.Rejected(); v != nil && v.Requirement != requirement.WebhookFailureAvoided {
+		return v.Requirement
+	}
+	return ""
 }
 
 // skip skips the spec because of a violation that another spec reports, if that one is checked as well.

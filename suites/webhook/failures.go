@@ -143,11 +143,17 @@ func (fs *failures) refusedObject(r refusal, by intent) found {
 	return one
 }
 
+// mostGiven is of how many fields of an object it is asked whether they need be there.
+const mostGiven = 20
+
 // free returns the fields of an object that was refused which need not be there: those that must be are in others as well. If all of them must be,
 // these are what is left.
 func (fs *failures) free(r refusal) []string {
 	schema := fs.definition.schemaOf(r.version)
 	given := schema.Given(r.object)
+	if len(given) > mostGiven {
+		return given // each is validated, and nothing is said of so many
+	}
 	free := slices.DeleteFunc(slices.Clone(given), func(path string) bool {
 		return len(schema.Problems(corpus.Without(r.object, path).Object)) > 0
 	})

@@ -151,7 +151,7 @@ func (n *neighbours) other(ctx context.Context, objects []*unstructured.Unstruct
 func (dp *dependence) differing(d dependency) []reports.FieldFinding {
 	of := reports.FieldFinding{Effect: refused, From: d.pair.From, To: d.pair.To, When: d.when, Message: d.message()}
 	if d.refused {
-		of.Violates = d.x.judgement.Rejected().Requirement
+		of.Violates = violatedBy(d.x)
 		return []reports.FieldFinding{of}
 	}
 	var findings []reports.FieldFinding

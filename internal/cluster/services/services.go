@@ -191,13 +191,13 @@ func (r *Router) ensure(ctx context.Context, namespace string) error {
 		}
 		return err == nil && there.DeletionTimestamp == nil, err
 	})
-	if within.Err() != nil {
+	switch {
+	case err == nil:
+		return nil
+	case within.Err() != nil && ctx.Err() == nil:
 		return fmt.Errorf("namespace %s: it is still being deleted: %w", namespace, err)
 	}
-	if err != nil {
-		return fmt.Errorf("namespace %s: %w", namespace, err)
-	}
-	return nil
+	return fmt.Errorf("namespace %s: %w", namespace, err)
 }
 
 // unlead takes the endpoint of a service away that the router made.
