@@ -191,7 +191,7 @@ func (s Screen) causes(report *reports.Report) {
 	for _, c := range all[:min(len(all), mostCauses)] {
 		verdict, which, extent := strings.ToUpper(c.Verdict.String()), " "+c.What, ""
 		switch {
-		case len(c.Pairs) > 0:
+		case len(c.Pairs) > 0, c.isOfAnswers():
 			extent = c.Extent()
 		case c.Extent() != "" && len(Subjects(report)) > 1:
 			which += " of " + c.Extent()
