@@ -194,7 +194,7 @@ func (r *Router) ensure(ctx context.Context, namespace string) error {
 	switch {
 	case err == nil:
 		return nil
-	case within.Err() != nil && ctx.Err() == nil:
+	case errors.Is(within.Err(), context.DeadlineExceeded):
 		return fmt.Errorf("namespace %s: it is still being deleted: %w", namespace, err)
 	}
 	return fmt.Errorf("namespace %s: %w", namespace, err)
