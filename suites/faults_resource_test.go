@@ -219,8 +219,8 @@ func resourceFaults() map[string]resourceFault {
 			handler:       resourceRefusing(func(from, to string, _ map[string]any) bool { return from == "v1alpha1" && to == "v1beta1" }),
 		},
 		"refuses objects without spec": {
-			fails:         []requirement.ID{requirement.ResourceCreateEveryVersion, requirement.ResourceReadEveryVersion, requirement.ResourceApplyTwoManagers, requirement.ResourceApplyManagedFields},
-			notApplicable: []requirement.ID{requirement.ResourceListMixedStorage, requirement.ResourceWriteNoOp, requirement.ResourceWriteValidatedRead},
+			fails:         []requirement.ID{requirement.ResourceCreateEveryVersion, requirement.ResourceReadEveryVersion, requirement.ResourceApplyTwoManagers, requirement.ResourceApplyManagedFields, requirement.ResourceWatchEveryVersion, requirement.ResourceDeleteCollection},
+			notApplicable: []requirement.ID{requirement.ResourceListMixedStorage, requirement.ResourceWriteNoOp, requirement.ResourceWriteValidatedRead, requirement.ResourceStatusEveryVersion},
 			says:          `giving up all fields`,
 			needs:         "an object without a spec",
 			handler:       resourceRefusing(func(_, _ string, o map[string]any) bool { return o["spec"] == nil }),
