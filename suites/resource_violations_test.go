@@ -163,3 +163,27 @@ func TestObjectsHaveTheirNames(t *testing.T) {
 		t.Error("nothing was applied")
 	}
 }
+
+// TestHomesOnAServer has a field lost on the way to a version that is not the stored one: the finding names the field of the stored version, by which
+// it is one cause with what conversions show at other versions.
+func TestHomesOnAServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: a spec runs")
+	}
+	handler := changing("v1alpha1", func(o map[string]any) { delete(within(o, "spec"), "image") })
+	env := suitetest.Env(t, suites.Options{Cluster: apiServer.Cluster(t), Subject: subject(t, handler, sampled(t)), Seed: 1, Select: func(id requirement.ID) bool {
+		return id == requirement.ResourceCreateEveryVersion
+	}})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{resource.Area}, suitetest.Quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range outcome.Results {
+		if r.Verdict != requirement.Failed || len(r.Findings) != 1 {
+			t.Fatalf("%s is %s with %+v: %s", r.Requirement, r.Verdict, r.Findings, r.Reason)
+		}
+		if f := r.Findings[0]; f.Field != "spec.image" || f.From != "v1alpha1" || f.Home != "spec.image" {
+			t.Errorf("%+v", f)
+		}
+	}
+}
