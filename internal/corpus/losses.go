@@ -30,9 +30,9 @@ type Loss struct {
 	// Added says that it was not there before. Before is nil then.
 	Added bool
 
-	// Empty says that the value was 0, "0s", false, "", a label selector without requirements, or {} where the schema does not say what
-	// is there, and is absent now, and that no other default takes its place. Encoders drop those that leave out what is empty. A 0 that
-	// Kubernetes' own types distinguish from nothing is not Empty.
+	// Empty says that the value was 0, "0s", false, "", or {} where the schema does not say what is there, and is absent now, and that no
+	// other default takes its place. Encoders drop those that leave out what is empty. What Kubernetes' own types distinguish from nothing
+	// is not Empty: some zeros, and a label selector without requirements.
 	Empty bool
 
 	// Default is the default that takes the place of a value that is absent now and means something else, or that one that was added
@@ -277,7 +277,7 @@ func compareFields(n *node, path string, before, after map[string]any) []Loss {
 			continue
 		}
 		if other == nil && field.isSelector() && isEmptyMap(value) {
-			lost = append(lost, Loss{Path: fieldpath.Child(path, key), Before: value, Empty: true, selector: true})
+			lost = append(lost, Loss{Path: fieldpath.Child(path, key), Before: value, selector: true})
 			continue
 		}
 		if !found && isEmptyMap(value) && field.isUndescribed() {

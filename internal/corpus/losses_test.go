@@ -87,7 +87,7 @@ func TestLosses(t *testing.T) {
 		{`{"spec":{"lit":false,"dark":false}}`, `{"spec":{}}`, `spec.dark: expected false, got nothing (empty); spec.lit: expected false, got nothing (empty)`, `spec.dark: expected false, got nothing (empty); spec.lit: expected false, got nothing, which becomes the default true`},
 		{`{"a":{},"b":[],"c":null}`, `{}`, "", ""},
 		{`{"a":"0s"}`, `{}`, `a: expected "0s", got nothing (empty)`, `a: expected "0s", got nothing (empty)`},
-		{`{"spec":{"selector":{}}}`, `{"spec":{}}`, "", `spec.selector: expected {}, got nothing (an empty selector selects everything, a missing one nothing) (empty)`},
+		{`{"spec":{"selector":{}}}`, `{"spec":{}}`, "", `spec.selector: expected {}, got nothing (an empty selector selects everything, a missing one nothing)`},
 		{`{"spec":{}}`, `{"spec":{"selector":{}}}`, "", ""},
 		{`{"spec":{"toleration":{"value":"","tolerationSeconds":0}}}`, `{"spec":{"toleration":{}}}`, `spec.toleration.tolerationSeconds: expected 0, got nothing (empty); spec.toleration.value: expected "", got nothing (empty)`, `spec.toleration.tolerationSeconds: expected 0, got nothing; spec.toleration.value: expected "", got nothing (empty)`},
 		{`{"spec":{"toleration":{"tolerationSeconds":0}}}`, `{"spec":{}}`, `spec.toleration.tolerationSeconds: expected 0, got nothing (empty)`, `spec.toleration.tolerationSeconds: expected 0, got nothing`},
