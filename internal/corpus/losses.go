@@ -210,21 +210,6 @@ func (s *Schema) Losses(before, after map[string]any) []Loss {
 	return lost
 }
 
-// Surviving returns the places of the leaves of an object that are the same in what came of it, and whose loss would be seen.
-func (s *Schema) Surviving(before *unstructured.Unstructured, after map[string]any) []string {
-	lost := s.Losses(before.Object, after)
-	var places []string
-	for _, path := range Leaves(before) {
-		value, _ := Value(before.Object, path)
-		n := s.at(fieldpath.Split(path))
-		isLost := slices.ContainsFunc(lost, func(l Loss) bool { return l.Path == path || isBelow(path, l.Path) })
-		if n != nil && noticed(n, value) && !isLost {
-			places = append(places, s.Place(path))
-		}
-	}
-	return places
-}
-
 // compared is what conversions must keep of an object.
 func compared(object map[string]any) map[string]any {
 	fields := maps.Clone(object)

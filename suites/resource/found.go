@@ -89,7 +89,7 @@ func (r *round) finding(ctx context.Context, l loss) []reports.FieldFinding {
 		if found.Effect != "lost" || lacks == "" {
 			continue
 		}
-		place := r.lostWhole(ctx, corpus.Pair{From: l.version, To: other}, lacks, l.Path)
+		place := r.survivors(ctx, corpus.Pair{From: l.version, To: other}).LostWhole(lacks, l.Path)
 		if place == "" {
 			found.Kept = true
 			continue
@@ -105,34 +105,15 @@ func (r *round) finding(ctx context.Context, l loss) []reports.FieldFinding {
 	return []reports.FieldFinding{found}
 }
 
-// lostWhole returns the widest place around a loss, from what the other version lacks on, from which nothing comes back in any object. It is
-// empty if values of the field itself do: then the other version has it under another name, or the webhook keeps it elsewhere.
-func (r *round) lostWhole(ctx context.Context, pair corpus.Pair, lacks, path string) string {
-	surviving := r.survivors(ctx, pair)
-	steps := fieldpath.Split(r.definition.Schema(pair.From).Place(path))
-	for n := len(fieldpath.Split(lacks)); n <= len(steps); n++ {
-		if place := fieldpath.Join(steps[:n]); !surviving[place] {
-			return place
-		}
-	}
-	return ""
-}
-
-// survivors returns the places from which a value comes back on the way to the second version of a pair and back, with all places around them.
-func (c *chapter) survivors(ctx context.Context, pair corpus.Pair) map[string]bool {
+// survivors returns the places from which a value comes back on the way to the second version of a pair and back.
+func (c *chapter) survivors(ctx context.Context, pair corpus.Pair) *corpus.Survivors {
 	if known := c.surviving[pair]; known != nil {
 		return known
 	}
-	schema, surviving := c.env.Subject.Corpus.Definition.Schema(pair.From), map[string]bool{}
+	surviving := corpus.NewSurvivors(c.env.Subject.Corpus.Definition.Schema(pair.From))
 	for _, object := range append(c.env.Subject.Corpus.Objects(pair.From), c.generate(ctx, pair.From)...) {
-		back := c.convert(ctx, pair.From, c.convert(ctx, pair.To, object))
-		if back == nil {
-			continue
-		}
-		for _, path := range schema.Surviving(object, back.Object) {
-			for steps := fieldpath.Split(path); len(steps) > 0; steps = steps[:len(steps)-1] {
-				surviving[fieldpath.Join(steps)] = true
-			}
+		if back := c.convert(ctx, pair.From, c.convert(ctx, pair.To, object)); back != nil {
+			surviving.Add(object, back.Object)
 		}
 	}
 	if ctx.Err() == nil {

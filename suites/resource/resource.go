@@ -21,7 +21,7 @@ import (
 var Area = suites.Area{Name: "resource", Register: register}
 
 func register(env *suites.Env) {
-	c := &chapter{env: env, generated: map[string][]*unstructured.Unstructured{}, enough: map[string]int{}, refusals: map[string]string{}, surviving: map[corpus.Pair]map[string]bool{}, written: map[write]*corpus.Coverage{}, proved: map[string]bool{}, patched: map[pass]formed{}, ran: map[requirement.ID]bool{}, owed: map[requirement.ID]violation{}}
+	c := &chapter{env: env, generated: map[string][]*unstructured.Unstructured{}, enough: map[string]int{}, refusals: map[string]string{}, surviving: map[corpus.Pair]*corpus.Survivors{}, written: map[write]*corpus.Coverage{}, proved: map[string]bool{}, patched: map[pass]formed{}, ran: map[requirement.ID]bool{}, owed: map[requirement.ID]violation{}}
 	creating(c)
 	updating(c)
 	applying(c)

@@ -35,7 +35,7 @@ type chapter struct {
 	env       *suites.Env
 	generated map[string][]*unstructured.Unstructured // by version, see generate
 	enough    map[string]int                          // by version: how many of these are used
-	surviving map[corpus.Pair]map[string]bool         // see survivors
+	surviving map[corpus.Pair]*corpus.Survivors       // see survivors
 	written   map[write]*corpus.Coverage              // see wrote
 	refusals  map[string]string                       // by version: what was wrong with a conversion of a generated object
 	proved    map[string]bool                         // see sound

@@ -121,7 +121,7 @@ func newMaterial(a asking) material {
 func newJudging(m material) judging {
 	j := judging{
 		material: m, effort: &effort{}, failures: &failures{material: m}, recall: &recall{material: m}, findings: &findings{asking: m.asking},
-		survivors:  &survivors{material: m, places: map[corpus.Pair]map[string]bool{}},
+		survivors:  &survivors{material: m, known: map[corpus.Pair]*corpus.Survivors{}},
 		dependence: &dependence{material: m, lonely: map[corpus.Pair][]*unstructured.Unstructured{}},
 	}
 	j.examiner = &examiner{asking: m.asking, findings: j.findings}

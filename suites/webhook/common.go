@@ -440,7 +440,7 @@ func (q *inquiry) at(ctx context.Context, version string, t *turn) string {
 // lacking returns a field that the object of a finding does not have, and with which it is not found; empty if there is none. It is not looked for
 // where the other version has no room for the value, as far as it is known.
 func (q *inquiry) lacking(ctx context.Context, f found) string {
-	if f.effect.lacks != "" && !f.effect.kept && !q.c.survivors.on(ctx, f.pair)[q.c.definition.schemaOf(f.pair.From).Place(f.path)] {
+	if f.effect.lacks != "" && !f.effect.kept && !q.c.survivors.on(ctx, f.pair).Has(f.path) {
 		return ""
 	}
 	return q.c.stock.pool(ctx, f.pair.From).generator.Needed(ctx, f.subject, func(ctx context.Context, objects []*unstructured.Unstructured) []string {

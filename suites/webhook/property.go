@@ -256,7 +256,7 @@ func (ts *trials) reported(ctx context.Context, what property, all []found) []re
 			}
 		}
 		if r.Meant() {
-			whole := ts.survivors.lostWhole(ctx, f)
+			whole := ts.survivors.on(ctx, f.pair).LostWhole(f.effect.lacks, f.path)
 			r.Field, r.Kept = schema.Pattern(cmp.Or(whole, f.path)), whole == ""
 		}
 		if !slices.ContainsFunc(findings, func(other reports.FieldFinding) bool {

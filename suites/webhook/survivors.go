@@ -16,28 +16,22 @@ import (
 type survivors struct {
 	material
 
-	places map[corpus.Pair]map[string]bool // from which a value comes back, with all places around them
+	known map[corpus.Pair]*corpus.Survivors
 }
 
-// on returns the places from which a value comes back on the way of a pair, with all places around them.
-func (s *survivors) on(ctx context.Context, pair corpus.Pair) map[string]bool {
-	if known := s.places[pair]; known != nil {
+// on returns the places from which a value comes back on the way of a pair.
+func (s *survivors) on(ctx context.Context, pair corpus.Pair) *corpus.Survivors {
+	if known := s.known[pair]; known != nil {
 		return known
 	}
-	schema, surviving := s.definition.schemaOf(pair.From), map[string]bool{}
-	objects := s.stock.each(ctx, pair.From)
+	surviving, objects := corpus.NewSurvivors(s.definition.schemaOf(pair.From)), s.stock.each(ctx, pair.From)
 	for i, t := range s.journeys.roundTrip(ctx, pair, objects) {
-		if t.back.object == nil {
-			continue
-		}
-		for _, path := range schema.Surviving(objects[i], t.back.object) {
-			for place := path; place != "" && !surviving[place]; place = around(place) {
-				surviving[place] = true
-			}
+		if t.back.object != nil {
+			surviving.Add(objects[i], t.back.object)
 		}
 	}
 	if ctx.Err() == nil {
-		s.places[pair] = surviving
+		s.known[pair] = surviving
 	}
 	return surviving
 }
@@ -46,20 +40,6 @@ func (s *survivors) on(ctx context.Context, pair corpus.Pair) map[string]bool {
 func around(place string) string {
 	steps := fieldpath.Split(place)
 	return fieldpath.Join(steps[:len(steps)-1])
-}
-
-// lostWhole returns the widest place around a loss, from the field on that the other version lacks, from which nothing comes back in any
-// object. It is empty if other values of the field itself come back: then the other version has it under another name.
-func (s *survivors) lostWhole(ctx context.Context, f found) string {
-	schema, surviving := s.definition.schemaOf(f.pair.From), s.on(ctx, f.pair)
-	widest := len(fieldpath.Split(f.effect.lacks))
-	steps := fieldpath.Split(schema.Place(f.path))
-	for n := widest; n <= len(steps); n++ {
-		if place := fieldpath.Join(steps[:n]); !surviving[place] {
-			return place
-		}
-	}
-	return ""
 }
 
 // mostAbout is how many requests a spec may send to learn what became of what is lost.
@@ -71,9 +51,8 @@ func (s *survivors) keptElsewhere(ctx context.Context, f found, asked *int) (ins
 	if at = s.follows(ctx, f, f.pair, asked); at != "" {
 		return at + " in its place", at
 	}
-	place := s.definition.schemaOf(f.pair.From).Place(f.path)
 	for _, other := range s.crossings.pairs(ctx) {
-		if other.From != f.pair.From || other.To == f.pair.To || s.definition.oneWay(other) || s.definition.schemaOf(other.To).Has(f.path) || !s.on(ctx, other)[place] {
+		if other.From != f.pair.From || other.To == f.pair.To || s.definition.oneWay(other) || s.definition.schemaOf(other.To).Has(f.path) || !s.on(ctx, other).Has(f.path) {
 			continue
 		}
 		if s.follows(ctx, f, other, asked) == "" {
