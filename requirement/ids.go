@@ -874,6 +874,7 @@ const (
 	PartFineInTheEnd      PartName = "fine-in-the-end"
 	PartGenerated         PartName = "generated"
 	PartHTTPStatus        PartName = "http-status"
+	PartLeftOut           PartName = "left-out"
 	PartMalformed         PartName = "malformed"
 	PartMissingInV1beta1  PartName = "missing-in-v1beta1"
 	PartNotReady          PartName = "not-ready"
@@ -923,6 +924,7 @@ var severities = map[violation]Verdict{
 	{WebhookConversionHuge, PartCrash}:                   Failed,
 	{WebhookFailureStatus, PartHTTPStatus}:               Tolerated,
 	{WebhookFailureStatus, PartSpelling}:                 Tolerated,
+	{WebhookFailureStatus, PartLeftOut}:                  Tolerated,
 	{WebhookFailureUID, PartUIDInV1beta1}:                Tolerated,
 	{WebhookFailureAvoided, PartRefusedValue}:            Tolerated,
 	{WebhookFailureAvoided, PartUnservedVersion}:         Tolerated,

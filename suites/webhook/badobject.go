@@ -22,7 +22,7 @@ const (
 )
 
 // badObject asks for an object that cannot be converted between others that can: for one that the webhook was seen to refuse or, if it
-// refuses none that the schema allows, for one that schemas exclude. A webhook that makes something of it keeps its contract.
+// refuses none that the schema allows, for one that schemas exclude, or one of a version that does not exist. A webhook that makes something of it keeps its contract.
 func (bs *batches) badObject(ctx SpecContext) {
 	bs.standard.sound(ctx)
 	bs.dependence.all(ctx) // which asks for objects alone
@@ -37,9 +37,26 @@ func (bs *batches) badObject(ctx SpecContext) {
 			tried++
 		}
 	}
+	for _, pair := range bs.crossings.pairs(ctx) {
+		if tried > 0 {
+			return
+		}
+		if object := bs.stock.base(ctx, pair.From)[0].DeepCopy(); bs.refusesVersion(ctx, pair, object) {
+			bs.between(ctx, pair, object)
+			tried++
+		}
+	}
 	if tried == 0 {
 		Skip("not tested: the webhook accepted every object that the schemas allow, and every malformed one that was tried")
 	}
+}
+
+// refusesVersion gives an object a version that does not exist, and reports whether the webhook refuses it, or leaves it out.
+func (bs *batches) refusesVersion(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured) bool {
+	object.SetGroupVersionKind(object.GroupVersionKind().GroupKind().WithVersion(noSuchVersion))
+	x := bs.talk.ask(ctx, bs.standard.reviewVersion(ctx), pair, object)
+	alone, failed := x.request.JudgeFailure(x.response)
+	return failed && alone.Rejected() == nil || !failed && leavesOut(x)
 }
 
 // refusedAlone returns objects that the schema allows and that the webhook was seen to refuse on the way of a pair, each for another reason.

@@ -41,9 +41,13 @@ func failure(env *suites.Env, ch *chapter) {
 
 		provoked := func(id requirement.ID, text string) {
 			env.It(id, text, func(ctx SpecContext) {
-				x := ch.breakdowns.provoke(ctx)
+				x, failed := ch.breakdowns.provoke(ctx)
 				violations := x.judgement.Of(id)
 				switch {
+				case !failed && id == requirement.WebhookFailureStatus && leavesOut(x):
+					ch.exhibits.violated(env.Severity(requirement.PartLeftOut), x, fmt.Sprintf("%s: expected a failure, got %s", x.what, x.judgement.Rejected()))
+				case !failed:
+					Skip("the webhook says Success even for the version " + noSuchVersion + ", so no failure can be provoked")
 				case slices.ContainsFunc(violations, rejected):
 					ch.responses.talks(ctx)
 					ch.exhibits.fail(x, described(x, violations))
@@ -146,10 +150,19 @@ func (b *breakdowns) deface(ctx context.Context, pair corpus.Pair, before exchan
 	return findings
 }
 
+// noSuchVersion is a version that no definition has.
+const noSuchVersion = "v0nosuchversion"
+
+// leavesOut reports whether a response says Success of fewer objects than it was asked for.
+func leavesOut(x exchange) bool {
+	v := x.judgement.Rejected()
+	return v != nil && v.Requirement == requirement.WebhookResponseAllObjects
+}
+
 // provoke asks for what cannot be converted: for the documents' CronTabs a hostPort without a port, and for any object a
-// version that does not exist. It returns the exchange with the judgement of the failure, and skips the spec when the
-// webhook says that it converted them.
-func (b *breakdowns) provoke(ctx SpecContext) exchange {
+// version that does not exist. It returns the exchange with the judgement of the failure, and false with that of a conversion
+// if the webhook says that it converted them.
+func (b *breakdowns) provoke(ctx SpecContext) (exchange, bool) {
 	c := b.env.Subject.Corpus
 	version := b.standard.reviewVersion(ctx)
 	if c.Documented {
@@ -158,17 +171,16 @@ func (b *breakdowns) provoke(ctx SpecContext) exchange {
 		x := b.talk.ask(ctx, version, corpus.Pair{From: "v1beta1", To: "v1"}, object)
 		if judgement, failed := x.request.JudgeFailure(x.response); failed {
 			x.judgement = judgement
-			return x
+			return x, true
 		}
 	}
 	from := c.Versions[0]
-	x := b.talk.ask(ctx, version, corpus.Pair{From: from, To: "v0nosuchversion"}, b.stock.base(ctx, from)[0])
+	x := b.talk.ask(ctx, version, corpus.Pair{From: from, To: noSuchVersion}, b.stock.base(ctx, from)[0])
 	judgement, failed := x.request.JudgeFailure(x.response)
-	if !failed {
-		Skip("the webhook claims to convert even to the version v0nosuchversion, so no failure can be provoked")
+	if failed {
+		x.judgement = judgement
 	}
-	x.judgement = judgement
-	return x
+	return x, failed
 }
 
 // convertedOrClosed is the property of objects to be converted, which says of those at a version of which none is why.
