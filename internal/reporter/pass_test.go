@@ -103,3 +103,19 @@ func TestPageOfACheckThatPasses(t *testing.T) {
 		t.Error("the page of a run that fails lacks requests")
 	}
 }
+
+// TestTolerationsNameTheirFields has a result that is about several fields, of which its reason names the first.
+func TestTolerationsNameTheirFields(t *testing.T) {
+	t.Parallel()
+	result := reports.Result{Requirement: requirement.All()[0], Verdict: requirement.Tolerated, Reason: "spec.a: it is so"}
+	for fields, want := range map[string]string{"spec.a": "spec.a: it is so", "spec.a spec.a spec.b": "spec.a: it is so; also spec.b", "spec.a spec.b spec.c spec.d spec.e spec.f": "spec.a: it is so; also spec.b, spec.c, spec.d and 2 more"} {
+		result.Findings = nil
+		for _, field := range strings.Fields(fields) {
+			result.Findings = append(result.Findings, reports.FieldFinding{Field: field})
+		}
+		got := unpassedResults(&reports.Report{Results: []reports.Result{result}}, whatever)
+		if len(got) != 1 || got[0].reason != want {
+			t.Errorf("with %s: got %v, want %q", fields, got, want)
+		}
+	}
+}

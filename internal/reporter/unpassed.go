@@ -50,7 +50,7 @@ func unpassedResults(report *reports.Report, shown func(reports.Result) bool) []
 			if !shown(result) || Problem(report, result) || v == requirement.Passed && !flakyPass(result) {
 				continue
 			}
-			n := unpassed{verdict: v, reason: Brief(result)}
+			n := unpassed{verdict: v, reason: Brief(result) + alsoIn(result)}
 			if ofLibrary >= fewOfLibrary && slices.Contains(libraryTolerated(), result.ID) && v == requirement.Tolerated {
 				n.reason = "as in webhooks built with controller-runtime: its content type, review version, identity and result status"
 			}
@@ -62,6 +62,18 @@ func unpassedResults(report *reports.Report, shown func(reports.Result) bool) []
 		}
 	}
 	return all
+}
+
+// alsoIn names the other fields that a result is about; empty if there are none.
+func alsoIn(result reports.Result) string {
+	var fields []string
+	for _, f := range result.Findings {
+		put(&fields, f.Field)
+	}
+	if len(fields) < 2 {
+		return ""
+	}
+	return "; also " + visible.First(fields[1:], 3)
 }
 
 // unpassedFacts says what a run that passes left open, in a line for each reason.
