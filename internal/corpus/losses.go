@@ -68,11 +68,11 @@ func (l Loss) String() string {
 	if l.After != nil {
 		after = shown(l.After)
 	}
-	text := fmt.Sprintf("%s: expected %s, got %s", printable(l.Path), before, after)
+	text := fmt.Sprintf("%s: expected %s, got %s", Printable(l.Path), before, after)
 	one, isText := l.Before.(string)
 	other, isOtherText := l.After.(string)
 	if isText && isOtherText && one != other && norm.NFC.String(one) == norm.NFC.String(other) {
-		text = fmt.Sprintf("%s: expected %+q, got %+q (Unicode normalised)", printable(l.Path), one, other)
+		text = fmt.Sprintf("%s: expected %+q, got %+q (Unicode normalised)", Printable(l.Path), one, other)
 	}
 	if isText && isOtherText && one != other && shown(one) == shown(other) {
 		text += cutAway(one, other)
@@ -157,8 +157,8 @@ func isPart(value, whole any) bool {
 	return equal(value, whole)
 }
 
-// printable is text with what is not visible escaped, such as line ends and marks that turn the direction of reading.
-func printable(text string) string {
+// Printable is text with what is not visible escaped, such as line ends and marks that turn the direction of reading.
+func Printable(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		if unicode.IsPrint(r) {
@@ -186,7 +186,7 @@ func shown(value any) string {
 	if err != nil {
 		text = []byte(fmt.Sprint(value))
 	}
-	return printable(visible.Short(string(text), most))
+	return Printable(visible.Short(string(text), most))
 }
 
 // Losses compares an object with what came of it: all fields but metadata, and of that the labels and annotations. What was

@@ -83,6 +83,7 @@ func (q *inquiry) follow(ctx context.Context, places []found, c change, number i
 	}
 	for i, f := range places {
 		if follows[f.place()] {
+			places[i].alike = true
 			places[i].when = fmt.Sprintf("in the same way, such as from %s to %s", inShort(c.before), inShort(c.after))
 		}
 	}

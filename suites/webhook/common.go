@@ -45,7 +45,7 @@ func (c *causes) explain(ctx context.Context, what property, places []found) {
 	q := &inquiry{c: c, what: what}
 	empty := func(ctx context.Context, places []found) { q.beside(ctx, places, q.empty) }
 	turns := func(ctx context.Context, places []found) { q.beside(ctx, places, q.turns) }
-	for _, look := range []func(context.Context, []found){q.breakdowns, empty, q.several, turns, q.members, q.moves, q.homes, q.alike} {
+	for _, look := range []func(context.Context, []found){q.breakdowns, empty, q.several, turns, q.members, q.moves, q.homes, q.alike, q.texts} {
 		q.asking = c.talk.atMost(mostAsked)
 		look(ctx, places)
 	}
@@ -122,7 +122,7 @@ func (q *inquiry) breakdowns(ctx context.Context, places []found) {
 			if q.breaks(ctx, way, corpus.Restored(f.subject, o.object)) {
 				places[i].when, places[i].effect.where = known.when, known.effect.where
 				if known.when == "" && known.effect.where == "" {
-					places[i].effect.where = known.path
+					places[i].path = known.path // none, if it is about the object as a whole
 				}
 				break
 			}
@@ -272,7 +272,7 @@ func (q *inquiry) beside(ctx context.Context, places []found, look func(ctx cont
 		if len(fields) < fewSharing {
 			return
 		}
-		if is := (kind{f.pair.From, f.effect.kept}); places[first].when == "" && q.isOpen(f) && !asked[is] {
+		if is := (kind{f.pair.From, f.effect.kept}); places[first].when == "" && q.isOpen(f) && !f.alike && !asked[is] {
 			asked[is] = true
 			if first > 0 { // which is as small as can be
 				places[first] = q.c.examiner.smallest(ctx, q.what, f)
@@ -477,5 +477,5 @@ func inShort(value any) string {
 	if err != nil || len(text) > most {
 		return "set"
 	}
-	return string(text)
+	return corpus.Printable(string(text))
 }

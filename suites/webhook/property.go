@@ -96,6 +96,7 @@ type found struct {
 	madeUp  bool     // the finding is in content that was made up
 	when    string   // under which circumstances it shows, if it takes any
 	takes   []string // the fields of metadata that these are about
+	alike   bool     // the circumstances are that its value is changed as those of others are
 	home    string   // the field that shows what is lost or changed at the stored version
 
 	// again looks for it in another object, if the property does not.
@@ -233,6 +234,9 @@ func (ts *trials) reported(ctx context.Context, what property, all []found) []re
 		}
 		schema := ts.definition.schemaOf(pair.From)
 		r := reports.FieldFinding{Field: schema.Pattern(cmp.Or(f.effect.where, f.path)), Effect: f.effect.sort, From: pair.From, To: pair.To, Lacking: f.effect.lacks != "", Kept: f.effect.kept, Message: f.finding.line(), MadeUp: f.madeUp, Annotation: f.effect.noted, When: f.when, Home: f.home}
+		if f.effect.sort == refused && r.Field == "" {
+			r.Violates = violatedBy(f.x)
+		}
 		if f.when != "" {
 			if f.effect.sort == refused {
 				r.Field = "" // none that it has is to blame
@@ -253,6 +257,9 @@ func (ts *trials) reported(ctx context.Context, what property, all []found) []re
 		if r.Meant() {
 			if instead, at := ts.survivors.keptElsewhere(ctx, f, &asked); instead != "" {
 				r.Instead, r.Place, r.Kept = instead, at, true
+				if ts.definition.isStored(pair.From) {
+					r.Home = r.Field
+				}
 			}
 		}
 		if r.Meant() {
@@ -369,7 +376,7 @@ func brief(object *unstructured.Unstructured, matters []string) string {
 		return err.Error()
 	}
 	if len(text) > most {
-		return strings.ToValidUTF8(string(text[:most]), "") + "... (whole in object.yaml)"
+		return corpus.Printable(strings.ToValidUTF8(string(text[:most]), "")) + "... (whole in object.yaml)"
 	}
-	return string(text)
+	return corpus.Printable(string(text))
 }

@@ -46,7 +46,8 @@ func around(place string) string {
 const mostAbout = 200
 
 // keptElsewhere says why what the other version has no field for is lost by mistake all the same: that version shows it in another field, which
-// it returns as well, or what another version lacks as well comes back from there. Both are empty if neither is known.
+// it returns as well, or what another version lacks as well comes back from there, or it comes back to another version that has the field. Both are
+// empty if none is known.
 func (s *survivors) keptElsewhere(ctx context.Context, f found, asked *int) (instead, at string) {
 	if at = s.follows(ctx, f, f.pair, asked); at != "" {
 		return at + " in its place", at
@@ -57,6 +58,11 @@ func (s *survivors) keptElsewhere(ctx context.Context, f found, asked *int) (ins
 		}
 		if s.follows(ctx, f, other, asked) == "" {
 			return "no field of that name, and " + there(other) + " keeps it, though " + other.To + " has none either", ""
+		}
+	}
+	for _, other := range s.crossings.pairs(ctx) {
+		if other.From != f.pair.From && other.To == f.pair.To && !s.definition.oneWay(other) && s.definition.schemaOf(other.From).Has(f.path) && s.on(ctx, other).Has(f.path) {
+			return "no field of that name, and " + there(other) + " keeps it", ""
 		}
 	}
 	return "", ""
@@ -89,12 +95,14 @@ func (s *survivors) shown(ctx context.Context, pair corpus.Pair, object *unstruc
 	} else if member = s.otherMember(ctx, object, without, path); member != nil {
 		others = append(others, member)
 	}
-	if variant := changed(schema, object, nil, path); variant != nil {
-		others = append(others, variant)
-	}
+	first := len(others)
+	others = append(others, variants(schema, object, path)...)
 	outcomes := s.talk.convert(ctx, pair, others)
 	var places []string
 	for i, o := range outcomes {
+		if i > first && len(places) > 0 {
+			break // it takes no other value
+		}
 		if outcomes[0].object == nil || o.object == nil {
 			continue
 		}
@@ -108,6 +116,21 @@ func (s *survivors) shown(ctx context.Context, pair corpus.Pair, object *unstruc
 		}
 	}
 	return places
+}
+
+// variants returns valid copies of an object with another value at a path: with each that the schema names, or else with one.
+func variants(schema *corpus.Schema, object *unstructured.Unstructured, path string) []*unstructured.Unstructured {
+	var all []*unstructured.Unstructured
+	value, _ := corpus.Value(object.Object, path)
+	for _, other := range schema.All(path) {
+		if variant := corpus.With(object, path, other); !reflect.DeepEqual(value, other) && len(schema.Problems(variant.Object)) == 0 {
+			all = append(all, variant)
+		}
+	}
+	if variant := changed(schema, object, nil, path); len(all) == 0 && variant != nil {
+		all = append(all, variant)
+	}
+	return all
 }
 
 // otherMember returns a valid copy of an object that has another field beside a place than the one there, for one that must have either and of which
