@@ -174,10 +174,10 @@ func (p *progress) SpecStarted(id requirement.ID, text string) {
 }
 
 // left says how long the rest of the specs will take, if they take as long as those so far. It says nothing before enough of
-// them are done for an estimate.
+// them are done for an estimate, nor where lines cannot change: one is written there for what takes longer than others.
 func (p *progress) left() string {
 	const enough = 10
-	if p.done < enough {
+	if p.done < enough || !p.terminal {
 		return ""
 	}
 	rest := p.now().Sub(p.began) / time.Duration(p.done) * time.Duration(p.total-p.done)

@@ -130,6 +130,7 @@ func TestOneCauseIsOne(t *testing.T) {
 		"changed to what is invalid": {nil, []reports.FieldFinding{when("spec.a", "changed", "in the same way"), when("spec.c", "changed", "in the same way"), of("spec.a", "invalid"), of("spec.b", "invalid")}, []string{
 			"spec.a and 1 more are changed or invalid in the same way", "spec.b is invalid",
 		}},
+		"lost, and invalid":      {nil, []reports.FieldFinding{when("spec.a", "lost", "where it is so"), when("spec.c", "lost", "where it is so"), of("spec.a", "invalid")}, []string{"spec.a and 1 more are lost where it is so", "spec.a is invalid"}},
 		"no reason in an object": {nil, []reports.FieldFinding{when("spec.a", "differs", "depending on time"), of("spec.a", "changed"), of("spec.b", "changed")}, []string{"spec.a differs or is changed depending on time", "spec.b is changed"}},
 		"all that is so":         {nil, []reports.FieldFinding{when("spec.a", "lost", "where it is so"), when("spec.a", "lost", "after an edit")}, []string{"spec.a is lost where it is so", "spec.a is lost after an edit"}},
 		"a swap":                 {nil, []reports.FieldFinding{to("spec.a", "spec.b"), to("spec.b", "spec.a"), of("spec.a", "changed"), lacking("spec.b"), of("spec.b", "differs")}, []string{"spec.a and spec.b change places"}},

@@ -111,7 +111,8 @@ func (c *Cause) isOnServer() bool {
 func isAround(path, other string) bool { return path == other || slices.Contains(above(other), path) }
 
 // conditions reports whether the circumstances of a cause are also those of another, which is about some of the same fields: of what is lost or
-// changed on the same ways, if something of it is kept as well, and of what differs by the way or is invalid then. What differs for no reason that
+// changed on the same ways, if something of it is kept as well, and of what differs by the way. What is changed on the
+// same ways is invalid for that. What differs for no reason that
 // is in an object is changed for the same. What only an API server showed has the circumstances that it has elsewhere.
 func (c *Cause) conditions(other *Cause) bool {
 	if c == other || c.when == "" || len(other.undone) > 0 || !slices.Equal(c.about, other.about) {
@@ -128,7 +129,8 @@ func (c *Cause) conditions(other *Cause) bool {
 	case c.isOnly("differs"):
 		return other.isOnly("changed")
 	}
-	return c.isAboutValues() && within(other.effects, []string{"differs", "invalid"}) || isAlike && other.kept
+	isChanged := slices.Contains(c.effects, "changed") && within(bothWays(other.Pairs), bothWays(c.Pairs))
+	return c.isAboutValues() && (other.isOnly("differs") || other.isOnly("invalid") && isChanged) || isAlike && other.kept
 }
 
 // bothWays returns pairs of versions as they are whichever is the first.

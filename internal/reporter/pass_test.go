@@ -110,8 +110,8 @@ func TestTolerationsNameTheirFields(t *testing.T) {
 	result := reports.Result{Requirement: requirement.All()[0], Verdict: requirement.Tolerated, Reason: "spec.a: it is so"}
 	for fields, want := range map[string]string{"spec.a": "spec.a: it is so", "spec.a spec.a spec.b": "spec.a: it is so; also spec.b", "spec.a spec.b spec.c spec.d spec.e spec.f": "spec.a: it is so; also spec.b, spec.c, spec.d and 2 more"} {
 		result.Findings = nil
-		for _, field := range strings.Fields(fields) {
-			result.Findings = append(result.Findings, reports.FieldFinding{Field: field})
+		for field := range strings.FieldsSeq(fields) {
+			result.Findings = append(result.Findings, reports.FieldFinding{Field: field, Message: field + ": it is so"})
 		}
 		got := unpassedResults(&reports.Report{Results: []reports.Result{result}}, whatever)
 		if len(got) != 1 || got[0].reason != want {

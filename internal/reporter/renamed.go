@@ -19,7 +19,9 @@ func renamed(causes []*Cause) []*Cause {
 		}
 		all[at].take(c)
 		all[at].kept = all[at].kept && c.kept
-		all[at].instead = slices.DeleteFunc(all[at].instead, func(text string) bool { return strings.HasSuffix(text, " in its place") }) // it is said which
+		all[at].instead = slices.DeleteFunc(all[at].instead, func(text string) bool { // it is said which fields are one
+			return strings.HasSuffix(text, inPlace(all[at].field)) || strings.HasSuffix(text, inPlace(c.field))
+		})
 		put(&all[at].from, c.from...)
 		for _, version := range c.from {
 			put(&all[at].also, cmp.Or(c.field, visible.First(outermost(c.fields), 1))+" at "+version)
@@ -27,6 +29,9 @@ func renamed(causes []*Cause) []*Cause {
 	}
 	return all
 }
+
+// inPlace ends what is said of a version that has another field in place of one.
+func inPlace(field string) string { return " has " + field + " in its place" }
 
 // holds reports whether the field of another cause is what this one's field is at other versions: one is known to be in place of the other, at the
 // stored version both are in one place, or one of them is in that of the other.
@@ -37,8 +42,7 @@ func (c *Cause) holds(other *Cause) bool {
 	isApart := c.isApartFrom(other)
 	isInside := func(place, of string) bool { return strings.Contains(of, ".") && slices.Contains(above(place), of) } // all is in spec
 	isNamed := slices.Contains(c.places, other.field) || slices.Contains(other.places, c.field)
-	isKeptAlike := c.kept == other.kept || len(c.places)+len(other.places) > 0 // what another field has is not kept in this one
-	isAtHome := isKeptAlike && c.home != "" && other.home != "" && (c.home == other.home || isInside(c.home, other.home) || isInside(other.home, c.home))
+	isAtHome := c.kept == other.kept && c.home != "" && other.home != "" && (c.home == other.home || isInside(c.home, other.home) || isInside(other.home, c.home))
 	return c.isField() && other.isField() && isApart && (isNamed || isAtHome) && c.field != other.field && slices.Equal(c.about, other.about)
 }
 
@@ -73,6 +77,6 @@ func (c *Cause) mirrors(other *Cause) bool {
 // isField reports whether it is about a field that is lost or changed, and so may be invalid, grow or differ by the way, in every object, though the other
 // version could keep it.
 func (c *Cause) isField() bool {
-	return c.field != "" && c.when == "" && !c.made && len(c.undone) == 0 &&
+	return c.field != "" && c.when == "" && !c.made && c.below == 0 && len(c.undone) == 0 &&
 		(slices.Contains(c.effects, "lost") || slices.Contains(c.effects, "changed")) && within(c.effects, []string{"lost", "changed", "differs", "invalid", "grows"})
 }

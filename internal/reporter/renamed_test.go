@@ -35,8 +35,6 @@ func TestRenamed(t *testing.T) {
 	several := func(field, version, to, list string) reports.FieldFinding {
 		return reports.FieldFinding{Field: field, Effect: "lost", From: version, To: to, When: "where " + list + " has several items", Message: "it is so"}
 	}
-	branch := inPlace("spec.target.gcs.bucket", "v2", "spec.bucket")
-	branch.Kept, branch.Home = true, branch.Field
 	for name, test := range map[string]struct {
 		findings []reports.FieldFinding
 		want     []string
@@ -46,7 +44,6 @@ func TestRenamed(t *testing.T) {
 		"two names at one version": {[]reports.FieldFinding{of("spec.a", "v1", "spec.a"), of("spec.b", "v1", "spec.a")}, []string{"spec.a is changed", "spec.b is changed"}},
 		"other circumstances":      {[]reports.FieldFinding{of("spec.a", "v1", "spec.a"), meant}, []string{"spec.a is changed", "spec.c is changed where it is so"}},
 		"in place of the other":    {[]reports.FieldFinding{inPlace("spec.b", "v2", "spec.a"), instead("spec.a", "v1", "spec.b as a list")}, []string{"spec.b is changed, and so is spec.a at v1: v4 has spec.b as a list"}},
-		"a branch and its kind":    {[]reports.FieldFinding{of("spec.kind", "v1", "spec.target"), branch}, []string{"spec.kind is changed, and so is spec.target.gcs.bucket at v2"}},
 		"other values are kept":    {[]reports.FieldFinding{inPlace("spec.b", "v2", "spec.a"), some}, []string{"spec.b is changed, and so is spec.a at v1"}},
 		"several of two names":     {[]reports.FieldFinding{several("spec.a[*].x", "v1", "v2", "spec.a"), several("spec.b[*].x", "v2", "v1", "spec.b")}, []string{"spec.a[*].x is lost where spec.a has several items, and so is spec.b[*].x at v2"}},
 		"several, but others": {[]reports.FieldFinding{several("spec.a[*].x", "v1", "v2", "spec.a"), several("spec.b[*].y", "v2", "v1", "spec.b"), several("spec.d", "v2", "v1", "spec.c")}, []string{

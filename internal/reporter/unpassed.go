@@ -2,6 +2,7 @@ package reporter
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
@@ -64,16 +65,24 @@ func unpassedResults(report *reports.Report, shown func(reports.Result) bool) []
 	return all
 }
 
-// alsoIn names the other fields that a result is about; empty if there are none.
+// alsoIn names the fields that something is Tolerated in beside those of which its reason begins; empty if there are none.
 func alsoIn(result reports.Result) string {
-	var fields []string
+	first, _, _ := strings.Cut(result.Reason, "\n")
+	var shown, others []string
 	for _, f := range result.Findings {
-		put(&fields, f.Field)
+		if strings.Contains(first, f.Message) {
+			put(&shown, f.Field)
+		}
 	}
-	if len(fields) < 2 {
+	for _, f := range result.Findings {
+		if !slices.Contains(shown, visible.Text(f.Field)) {
+			put(&others, f.Field)
+		}
+	}
+	if result.Verdict != requirement.Tolerated || len(shown) == 0 || len(others) == 0 {
 		return ""
 	}
-	return "; also " + visible.First(fields[1:], 3)
+	return "; also " + visible.First(others, 3)
 }
 
 // unpassedFacts says what a run that passes left open, in a line for each reason.

@@ -37,21 +37,19 @@ func (bs *batches) badObject(ctx SpecContext) {
 			tried++
 		}
 	}
-	for _, pair := range bs.crossings.pairs(ctx) {
-		if tried > 0 {
-			return
-		}
-		if object := bs.stock.base(ctx, pair.From)[0].DeepCopy(); bs.refusesVersion(ctx, pair, object) {
-			bs.between(ctx, pair, object)
-			tried++
-		}
+	if tried > 0 {
+		return
 	}
-	if tried == 0 {
-		Skip("not tested: the webhook accepted every object that the schemas allow, and every malformed one that was tried")
+	pair := bs.crossings.pairs(ctx)[0] // there are some, or nothing is sound
+	object := bs.stock.base(ctx, pair.From)[0].DeepCopy()
+	if !bs.refusesVersion(ctx, pair, object) {
+		Skip("not tested: the webhook refused no object that the schemas allow, no malformed one that was tried, and none of the version " + noSuchVersion)
 	}
+	bs.between(ctx, pair, object)
 }
 
-// refusesVersion gives an object a version that does not exist, and reports whether the webhook refuses it, or leaves it out.
+// refusesVersion gives an object a version that does not exist, and reports whether the webhook refuses it, or leaves it out. One that returns it as it is
+// has no such object in storage.
 func (bs *batches) refusesVersion(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured) bool {
 	object.SetGroupVersionKind(object.GroupVersionKind().GroupKind().WithVersion(noSuchVersion))
 	x := bs.talk.ask(ctx, bs.standard.reviewVersion(ctx), pair, object)
@@ -145,7 +143,7 @@ func (bs *batches) between(ctx context.Context, pair corpus.Pair, bad *unstructu
 		bs.exhibits.fail(x, fmt.Sprintf("%s: expected a failure that says why when one object cannot be converted, got %s", x.what, together.Rejected()))
 	case v != nil:
 		bs.exhibits.fail(x, fmt.Sprintf("%s: expected all objects, or a failure, when object %d cannot be converted, got %s", x.what, at, v))
-	case isRefused:
+	case isRefused && bad.GroupVersionKind().Version == pair.From:
 		bs.exhibits.fail(x, fmt.Sprintf("%s: expected a failure when object %d of %d cannot be converted, as for it alone (%s), got success", x.what, at, len(objects), single.judgement.Rejected()))
 	}
 }

@@ -272,7 +272,7 @@ func (q *inquiry) beside(ctx context.Context, places []found, look func(ctx cont
 		if len(fields) < fewSharing {
 			return
 		}
-		if is := (kind{f.pair.From, f.effect.kept}); places[first].when == "" && q.isOpen(f) && !f.alike && !asked[is] {
+		if is := (kind{f.pair.From, f.effect.kept}); places[first].when == "" && q.isOpen(f) && !asked[is] {
 			asked[is] = true
 			if first > 0 { // which is as small as can be
 				places[first] = q.c.examiner.smallest(ctx, q.what, f)

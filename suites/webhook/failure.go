@@ -150,10 +150,10 @@ func (b *breakdowns) deface(ctx context.Context, pair corpus.Pair, before exchan
 	return findings
 }
 
-// noSuchVersion is a version that no definition has.
+// noSuchVersion is a version of nothing.
 const noSuchVersion = "v0nosuchversion"
 
-// leavesOut reports whether a response says Success of fewer objects than it was asked for.
+// leavesOut reports whether a response says Success without exactly the objects that it was asked for.
 func leavesOut(x exchange) bool {
 	v := x.judgement.Rejected()
 	return v != nil && v.Requirement == requirement.WebhookResponseAllObjects

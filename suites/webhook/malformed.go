@@ -132,7 +132,7 @@ func (r *requests) survival(ctx SpecContext) {
 func (r *requests) unknownReviewVersion(ctx SpecContext) {
 	r.standard.sound(ctx)
 	pair := r.routes.ways(ctx)[0]
-	request := r.talk.request("v0nosuchversion", pair.To, r.stock.base(ctx, pair.From)...)
+	request := r.talk.request(noSuchVersion, pair.To, r.stock.base(ctx, pair.From)...)
 	objects, err := json.Marshal(request.Objects)
 	r.env.Require(err, "building a request")
 	m := malformed{what: "a ConversionReview of the version " + request.ReviewVersion, method: http.MethodPost, body: withObjects(request, string(objects))}

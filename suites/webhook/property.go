@@ -234,15 +234,15 @@ func (ts *trials) reported(ctx context.Context, what property, all []found) []re
 		}
 		schema := ts.definition.schemaOf(pair.From)
 		r := reports.FieldFinding{Field: schema.Pattern(cmp.Or(f.effect.where, f.path)), Effect: f.effect.sort, From: pair.From, To: pair.To, Lacking: f.effect.lacks != "", Kept: f.effect.kept, Message: f.finding.line(), MadeUp: f.madeUp, Annotation: f.effect.noted, When: f.when, Home: f.home}
-		if f.effect.sort == refused && r.Field == "" {
-			r.Violates = violatedBy(f.x)
-		}
 		if f.when != "" {
 			if f.effect.sort == refused {
 				r.Field = "" // none that it has is to blame
 			}
 			findings = append(findings, r)
 			continue
+		}
+		if f.effect.sort == refused && r.Field == "" && !crashed(&f.x) {
+			r.Violates = violatedBy(f.x)
 		}
 		switch f.effect.sort {
 		case "lost":
@@ -257,9 +257,6 @@ func (ts *trials) reported(ctx context.Context, what property, all []found) []re
 		if r.Meant() {
 			if instead, at := ts.survivors.keptElsewhere(ctx, f, &asked); instead != "" {
 				r.Instead, r.Place, r.Kept = instead, at, true
-				if ts.definition.isStored(pair.From) {
-					r.Home = r.Field
-				}
 			}
 		}
 		if r.Meant() {

@@ -45,9 +45,10 @@ func around(place string) string {
 // mostAbout is how many requests a spec may send to learn what became of what is lost.
 const mostAbout = 200
 
-// keptElsewhere says why what the other version has no field for is lost by mistake all the same: that version shows it in another field, which
-// it returns as well, or what another version lacks as well comes back from there, or it comes back to another version that has the field. Both are
-// empty if none is known.
+// keptElsewhere says why what the other version has no field for is lost by mistake all the same. Both results are empty if it is not known to be.
+//   - that version shows it in another field, which it returns as well
+//   - what a third version lacks as well comes back from there
+//   - it comes back from that version to a third one that has the field
 func (s *survivors) keptElsewhere(ctx context.Context, f found, asked *int) (instead, at string) {
 	if at = s.follows(ctx, f, f.pair, asked); at != "" {
 		return at + " in its place", at
@@ -95,14 +96,12 @@ func (s *survivors) shown(ctx context.Context, pair corpus.Pair, object *unstruc
 	} else if member = s.otherMember(ctx, object, without, path); member != nil {
 		others = append(others, member)
 	}
-	first := len(others)
-	others = append(others, variants(schema, object, path)...)
+	if variant := changed(schema, object, nil, path); variant != nil {
+		others = append(others, variant)
+	}
 	outcomes := s.talk.convert(ctx, pair, others)
 	var places []string
 	for i, o := range outcomes {
-		if i > first && len(places) > 0 {
-			break // it takes no other value
-		}
 		if outcomes[0].object == nil || o.object == nil {
 			continue
 		}
@@ -116,21 +115,6 @@ func (s *survivors) shown(ctx context.Context, pair corpus.Pair, object *unstruc
 		}
 	}
 	return places
-}
-
-// variants returns valid copies of an object with another value at a path: with each that the schema names, or else with one.
-func variants(schema *corpus.Schema, object *unstructured.Unstructured, path string) []*unstructured.Unstructured {
-	var all []*unstructured.Unstructured
-	value, _ := corpus.Value(object.Object, path)
-	for _, other := range schema.All(path) {
-		if variant := corpus.With(object, path, other); !reflect.DeepEqual(value, other) && len(schema.Problems(variant.Object)) == 0 {
-			all = append(all, variant)
-		}
-	}
-	if variant := changed(schema, object, nil, path); len(all) == 0 && variant != nil {
-		all = append(all, variant)
-	}
-	return all
 }
 
 // otherMember returns a valid copy of an object that has another field beside a place than the one there, for one that must have either and of which
