@@ -62,14 +62,7 @@ func TestViolationsOnAServer(t *testing.T) {
 				w.Header().Set("Content-Type", "application/json")
 				_, _ = w.Write(body)
 			})
-			env := suitetest.Env(t, suites.Options{Cluster: apiServer.Cluster(t), Subject: subject(t, handler, sampled(t)), Seed: 1, Select: func(id requirement.ID) bool {
-				return id == requirement.ResourceCreateEveryVersion
-			}})
-			outcome, err := suites.Run(t.Context(), env, []suites.Area{resource.Area}, suitetest.Quiet{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, r := range outcome.Results {
+			for _, r := range created(t, handler) {
 				var violated requirement.ID
 				for _, f := range r.Findings {
 					violated = f.Violates
@@ -171,14 +164,7 @@ func TestHomesOnAServer(t *testing.T) {
 		t.Skip("left out by -short: a spec runs")
 	}
 	handler := changing("v1alpha1", func(o map[string]any) { delete(within(o, "spec"), "image") })
-	env := suitetest.Env(t, suites.Options{Cluster: apiServer.Cluster(t), Subject: subject(t, handler, sampled(t)), Seed: 1, Select: func(id requirement.ID) bool {
-		return id == requirement.ResourceCreateEveryVersion
-	}})
-	outcome, err := suites.Run(t.Context(), env, []suites.Area{resource.Area}, suitetest.Quiet{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range outcome.Results {
+	for _, r := range created(t, handler) {
 		if r.Verdict != requirement.Failed || len(r.Findings) != 1 {
 			t.Fatalf("%s is %s with %+v: %s", r.Requirement, r.Verdict, r.Findings, r.Reason)
 		}
@@ -186,4 +172,17 @@ func TestHomesOnAServer(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
+}
+
+// created returns what comes of creating objects at every version beside a webhook.
+func created(t *testing.T, handler http.Handler) []suites.Result {
+	t.Helper()
+	env := suitetest.Env(t, suites.Options{Cluster: apiServer.Cluster(t), Subject: subject(t, handler, sampled(t)), Seed: 1, Select: func(id requirement.ID) bool {
+		return id == requirement.ResourceCreateEveryVersion
+	}})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{resource.Area}, suitetest.Quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outcome.Results
 }

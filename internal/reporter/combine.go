@@ -111,9 +111,9 @@ func (c *Cause) isOnServer() bool {
 func isAround(path, other string) bool { return path == other || slices.Contains(above(other), path) }
 
 // conditions reports whether the circumstances of a cause are also those of another, which is about some of the same fields: of what is lost or
-// changed on the same ways, if something of it is kept as well, and of what differs by the way. What is changed on the
-// same ways is invalid for that. What differs for no reason that
-// is in an object is changed for the same. What only an API server showed has the circumstances that it has elsewhere.
+// changed on the same ways, if something of it is kept as well, and of what differs by the way. What is changed on the same
+// ways is invalid for that. What differs for no reason that is in an object is changed for the same. What only an API server showed has the
+// circumstances that it has elsewhere.
 func (c *Cause) conditions(other *Cause) bool {
 	if c == other || c.when == "" || len(other.undone) > 0 || !slices.Equal(c.about, other.about) {
 		return false

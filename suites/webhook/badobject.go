@@ -22,7 +22,8 @@ const (
 )
 
 // badObject asks for an object that cannot be converted between others that can: for one that the webhook was seen to refuse or, if it
-// refuses none that the schema allows, for one that schemas exclude, or one of a version that does not exist. A webhook that makes something of it keeps its contract.
+// refuses none that the schema allows, for one that schemas exclude, or one of a version that
+// does not exist. A webhook that makes something of it keeps its contract.
 func (bs *batches) badObject(ctx SpecContext) {
 	bs.standard.sound(ctx)
 	bs.dependence.all(ctx) // which asks for objects alone
@@ -40,7 +41,7 @@ func (bs *batches) badObject(ctx SpecContext) {
 	if tried > 0 {
 		return
 	}
-	pair := bs.crossings.pairs(ctx)[0] // there are some, or nothing is sound
+	pair := bs.crossings.pairs(ctx)[0] // what is sound has one, and of such a version others say the same
 	object := bs.stock.base(ctx, pair.From)[0].DeepCopy()
 	if !bs.refusesVersion(ctx, pair, object) {
 		Skip("not tested: the webhook refused no object that the schemas allow, no malformed one that was tried, and none of the version " + noSuchVersion)
@@ -48,8 +49,8 @@ func (bs *batches) badObject(ctx SpecContext) {
 	bs.between(ctx, pair, object)
 }
 
-// refusesVersion gives an object a version that does not exist, and reports whether the webhook refuses it, or leaves it out. One that returns it as it is
-// has no such object in storage.
+// refusesVersion gives an object a version that does not exist, and reports whether the webhook refuses it, or leaves it out. What it returns as it is, it
+// need not know.
 func (bs *batches) refusesVersion(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured) bool {
 	object.SetGroupVersionKind(object.GroupVersionKind().GroupKind().WithVersion(noSuchVersion))
 	x := bs.talk.ask(ctx, bs.standard.reviewVersion(ctx), pair, object)
