@@ -304,8 +304,8 @@ func catchFrail(t *testing.T, bugs []frailty) {
 			s, _ := disruption.Named(test.id)
 			p.Scenarios = []disruption.Scenario{s}
 			o := outcomes(t, p, server)[test.id]
-			if o.Err != nil {
-				t.Fatal(o.Err)
+			if o.Err != nil || o.Wrong != "" {
+				t.Fatal(o.Err, o.Wrong)
 			}
 			if strings.Contains(o.Skipped, noCgroup) {
 				t.Skip(o.Skipped)

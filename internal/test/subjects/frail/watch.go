@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -36,12 +37,15 @@ func (f *frail) watch(ctx context.Context, kubeconfig string) (<-chan error, err
 func (f *frail) look(ctx context.Context, client rest.Interface, over chan<- error) {
 	const every = 200 * time.Millisecond
 	var known string
-	for last := time.Now(); wait(ctx, every); {
+	var refused time.Time // since when nothing listens; a server that is late is not away
+	for wait(ctx, every) {
 		versions, err := versions(ctx, client)
 		switch {
-		case err == nil:
-			last = time.Now()
-		case f.bug == endsWithServer && time.Since(last) > f.times.away:
+		case !utilnet.IsConnectionRefused(err):
+			refused = time.Time{}
+		case refused.IsZero():
+			refused = time.Now()
+		case f.bug == endsWithServer && time.Since(refused) > f.times.away:
 			over <- fmt.Errorf("the API server is away: %w", err)
 			return
 		}
