@@ -96,11 +96,17 @@ func (q *inquiry) takes(ctx context.Context, f found, without *unstructured.Unst
 	return still
 }
 
-// breakdowns gives objects over which the webhook breaks down the cause of others: it breaks down on the way to the same version over what they are at
-// the version of these, as it does over these.
+// breakdowns names the fields over which the webhook converts nothing, and gives objects over which it breaks down the cause of others: it breaks down on
+// the way to the same version over what they are at the version of these, as it does over these.
 func (q *inquiry) breakdowns(ctx context.Context, places []found) {
 	for i, f := range places {
-		if f.effect.sort != refused || !crashed(&f.x) || !q.mayAsk(ctx) {
+		if f.effect.sort != refused || !q.mayAsk(ctx) {
+			continue
+		}
+		if f.path == "" && f.effect.where == "" && (crashed(&f.x) || violatedBy(f.x) == "") {
+			places[i].path = q.over(ctx, f)
+		}
+		if !crashed(&f.x) {
 			continue
 		}
 		from, others := f.subject.GroupVersionKind().Version, places[:i:i]
@@ -128,6 +134,23 @@ func (q *inquiry) breakdowns(ctx context.Context, places []found) {
 			}
 		}
 	}
+}
+
+// over returns the only field of an object that a finding needs, at the version that is not converted; empty if there is none, or more than one.
+func (q *inquiry) over(ctx context.Context, f found) string {
+	object := f.subject
+	if f.trip == there(f.pair) && f.x.to == f.pair.From { // it is what the object becomes
+		o := q.c.talk.convert(ctx, f.pair, []*unstructured.Unstructured{object})[0]
+		if o.object == nil {
+			return ""
+		}
+		object = corpus.Restored(object, o.object)
+	}
+	version := object.GroupVersionKind().Version
+	if given := q.c.failures.free(refusal{version: version, object: object}); len(given) == 1 {
+		return q.c.definition.schemaOf(version).Pattern(given[0])
+	}
+	return ""
 }
 
 // breaks reports whether the webhook breaks down over an object.

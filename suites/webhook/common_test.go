@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -268,6 +270,42 @@ func TestOneBreakdownOnTwoWays(t *testing.T) {
 		if r.Verdict != requirement.Failed {
 			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
 		}
+	}
+}
+
+// TestOneBreakdownOverOneField has a webhook panic over a value of one version. On the way there from the other version, where the field has another
+// name, it is about the same field.
+func TestOneBreakdownOverOneField(t *testing.T) {
+	t.Parallel()
+	definition := strings.Replace(numbers(`{spec: {type: object, properties: {text: {type: string}}}}`), "schema: *schema}",
+		`schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {words: {type: string}}}}}}}`, 1)
+	subject := served{handler: stranger{converts: func(from, _ string, object map[string]any) string {
+		field, other := "text", "words"
+		if from == "v2" {
+			field, other = other, field
+		}
+		spec := specOf(object)
+		value, has := spec[field]
+		if from == "v1" && has && strings.ToLower(fmt.Sprint(value)) != value {
+			panic("no upper case")
+		}
+		if has {
+			spec[other] = value
+			delete(spec, field)
+		}
+		return ""
+	}}}.of(t, definition)
+	subject.Objects = 12
+	ways := map[string][]string{}
+	for _, r := range selected(t, subject, 1, requirement.WebhookFailureAvoided, requirement.WebhookConversionRoundTrip, requirement.WebhookConversionStrings, requirement.WebhookConversionZeroValues, requirement.WebhookConversionEdits) {
+		for _, f := range r.Findings {
+			if way := f.From + " -> " + f.To; !slices.Contains(ways[way], f.Field+f.When) {
+				ways[way] = append(ways[way], f.Field+f.When)
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string][]string{"v1 -> v2": {"spec.text"}, "v2 -> v1": {"spec.text"}}, ways); diff != "" {
+		t.Errorf("the fields by way (-want +got):\n%s", diff)
 	}
 }
 

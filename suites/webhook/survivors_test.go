@@ -104,17 +104,17 @@ func TestSpoiltElsewhere(t *testing.T) {
 	}
 }
 
-// TestKeptElsewhere has webhooks lose what another version has no field for, by mistake: that version shows it in another field, or a third
-// version, which lacks it as well, brings it back. What is lost with nothing to show for it may be meant.
+// TestKeptElsewhere has webhooks lose what another version has no field for, by mistake: that version shows it in another field, a third
+// version, which lacks it as well, brings it back, or that version brings it back to a third one. What is lost with nothing to show for it may be meant.
 func TestKeptElsewhere(t *testing.T) {
 	t.Parallel()
 	version := func(name, storage, fields string) string {
 		return "  - {name: " + name + ", served: true, storage: " + storage + ", schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {" + fields + "}}}}}}\n"
 	}
 	head, _, _ := strings.Cut(renamed, "  - name: v1\n")
-	definition := head + version("v1", "true", "paused: {type: boolean}, note: {type: string}, memo: {type: string}") +
-		version("v2", "false", "active: {type: boolean, default: true}") + version("v3", "false", "active: {type: boolean, default: true}")
-	const kept = "example.com/note"
+	definition := head + version("v1", "true", "paused: {type: boolean}, note: {type: string}, memo: {type: string}, tag: {type: string}") +
+		version("v2", "false", "active: {type: boolean, default: true}") + version("v3", "false", "active: {type: boolean, default: true}, tag: {type: string}")
+	const kept, keptTag = "example.com/note", "example.com/tag"
 	subject := served{handler: stranger{converts: func(from, to string, object map[string]any) string {
 		spec, notes := specOf(object), metadataOf(object, "annotations")
 		if spec == nil {
@@ -133,6 +133,16 @@ func TestKeptElsewhere(t *testing.T) {
 			spec["note"] = note
 			delete(notes, kept)
 		}
+		if tag, is := spec["tag"].(string); is && from == "v3" && to == "v2" {
+			notes[keptTag] = tag
+		}
+		if tag, is := notes[keptTag].(string); is && from == "v2" && to == "v3" {
+			spec["tag"] = tag
+			delete(notes, keptTag)
+		}
+		if to == "v2" {
+			delete(spec, "tag")
+		}
 		for _, field := range map[bool][]string{true: {"active"}, false: {"paused", "note", "memo"}}[to == "v1"] {
 			delete(spec, field)
 		}
@@ -147,6 +157,7 @@ func TestKeptElsewhere(t *testing.T) {
 	}
 	want := map[string]string{
 		"spec.note": "false no field of that name, and v1 -> v3 -> v1 keeps it, though v3 has none either|",
+		"spec.tag":  "false no field of that name, and v3 -> v2 -> v3 keeps it|",
 		"spec.memo": "true |", "spec.paused": "false spec.active in its place|spec.active",
 	}
 	if !maps.Equal(instead, want) {
