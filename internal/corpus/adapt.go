@@ -126,6 +126,9 @@ func (l *learning) learn(ctx context.Context, object *unstructured.Unstructured,
 		return rejection
 	}
 	guilty, suspects := l.culprits(ctx, rejection.Object)
+	if rejection.Settled = l.differ(ctx, rejection.Object, guilty); rejection.Settled {
+		return rejection
+	}
 	blamed := guilty
 	if len(guilty) == 0 {
 		blamed = suspects
@@ -269,6 +272,44 @@ func (l *learning) culprits(ctx context.Context, object *unstructured.Unstructur
 		}
 	}
 	return guilty, suspects
+}
+
+// differ finds out whether items of a list are refused beside each other, since they are the same in some field: an object is not refused without
+// either of them, nor if they differ there. From now on all items of that list do.
+func (l *learning) differ(ctx context.Context, object *unstructured.Unstructured, guilty []string) bool {
+	if len(guilty) != 2 {
+		return false
+	}
+	one, other := fieldpath.Split(guilty[0]), fieldpath.Split(guilty[1])
+	at := 0
+	for at < min(len(one), len(other)) && one[at] == other[at] {
+		at++
+	}
+	list := l.g.schema.at(one[:at])
+	if at == min(len(one), len(other)) || !one[at].List || list == nil || list.items == nil || l.g.isKeptApart(list) {
+		return false
+	}
+	by := []property{{node: list.items}}
+	if len(list.items.properties) > 0 {
+		by = list.items.properties
+	}
+	for _, field := range by {
+		if field.kind != text && field.kind != integer || field.enum != nil {
+			continue
+		}
+		with := object.DeepCopy()
+		for i, item := range [][]fieldpath.Step{one[:at+1], other[:at+1]} {
+			if field.name != "" {
+				item = append(slices.Clone(item), fieldpath.Step{Key: field.name})
+			}
+			fieldpath.Put(with.Object, item, field.counted(i))
+		}
+		if l.takes(ctx, with) {
+			l.g.keepApart(list, field)
+			return true
+		}
+	}
+	return false
 }
 
 // takes reports whether an object is valid and not refused.

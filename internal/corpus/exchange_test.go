@@ -198,6 +198,40 @@ func TestLearnNarrows(t *testing.T) {
 	}
 }
 
+// TestLearnKeepsApart has a webhook refuse lists in which two items have the same name, or none: lists with several items that differ are made, and
+// nothing is left out.
+func TestLearnKeepsApart(t *testing.T) {
+	t.Parallel()
+	d := defined(t, widget(spec("names: {type: array, items: {type: string}}, parts: {type: array, items: {type: object, properties: {name: {type: string}, size: {type: integer}}}}")))
+	for _, field := range []string{"names", "parts"} {
+		g := d.Generator("v1", 1, nil)
+		adapted := g.Learn(t.Context(), 300, func(_ context.Context, objects []*unstructured.Unstructured) []string {
+			causes := make([]string, len(objects))
+			for i, object := range objects {
+				seen := map[any]bool{}
+				items, _ := Value(object.Object, "spec."+field)
+				list, _ := items.([]any)
+				for _, item := range list {
+					if part, is := item.(map[string]any); is {
+						item = part["name"]
+					}
+					if seen[item] {
+						causes[i] = "there are two of a name"
+					}
+					seen[item] = true
+				}
+			}
+			return causes
+		})
+		if len(g.Gaps()) > 0 || len(adapted.Objects) < 300 || len(adapted.Rejections) == 0 {
+			t.Errorf("%s: %d objects, dropped %v, rejections %v, gaps %v", field, len(adapted.Objects), adapted.Dropped, adapted.Rejections, g.Gaps())
+		}
+		if !slices.ContainsFunc(adapted.Objects, func(o *unstructured.Unstructured) bool { _, found := Value(o.Object, "spec."+field+"[1]"); return found }) {
+			t.Errorf("%s: no object has several", field)
+		}
+	}
+}
+
 // TestLearnFindsWhatIsMissing has a webhook want fields that the schema does not require: all objects have them once that is learned,
 // even if none but the sample was accepted.
 func TestLearnFindsWhatIsMissing(t *testing.T) {

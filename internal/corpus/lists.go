@@ -39,7 +39,8 @@ func (m *maker) list(n *node) []any {
 	case count == 0 && m.mustHave(n.items):
 		count = 1
 	}
-	distinct := n.unique || n.listType != ""
+	apart := m.g.places[n.id].apart
+	distinct := n.unique || n.listType != "" || apart != nil
 	seen := map[string]bool{}
 	for failed := 0; failed < 60; {
 		if enough := len(made) >= count && (!grown || used >= m.share); enough || int64(len(made)) >= n.maxItems || len(made) > mostItems {
@@ -51,6 +52,9 @@ func (m *maker) list(n *node) []any {
 		}
 		if distinct {
 			key := m.itemKey(n, item, len(made))
+			if apart != nil && apart.name != "" {
+				key = apart.fieldKey(item, len(made))
+			}
 			if seen[key] {
 				failed++
 				continue
@@ -94,25 +98,9 @@ func (m *maker) many() int64 {
 
 // numbered gives an item a number by which it differs from others, if its type allows that.
 func (n *node) numbered(item any, i int) any {
-	numbered := func(n *node, value any) any {
-		switch value := value.(type) {
-		case string:
-			for _, form := range []string{"%.40s-%d", "%.1s-%d", "%.1s%d"} {
-				if other := fmt.Sprintf(form, value, i); n.acceptsText(other) {
-					return other
-				}
-			}
-		case int64:
-			lowest, highest := n.bounds()
-			if other := max(lowest, 1) + int64(i); other <= highest && n.allowsInteger(other) {
-				return other
-			}
-		}
-		return value
-	}
 	fields, isMap := item.(map[string]any)
 	if !isMap || n.listType != "map" {
-		return numbered(n.items, item)
+		return n.items.counting(item, i)
 	}
 	for _, key := range n.listKeys {
 		field := n.items.child(key)
@@ -120,11 +108,44 @@ func (n *node) numbered(item any, i int) any {
 			fields[key] = "item" // the default of a key is not known yet
 		}
 		if field != nil && field.enum == nil && fields[key] != nil {
-			fields[key] = numbered(field, fields[key])
+			fields[key] = field.counting(fields[key], i)
 			break
 		}
 	}
 	return fields
+}
+
+// counting gives a text or an integer a number, if that is allowed.
+func (n *node) counting(value any, i int) any {
+	switch value := value.(type) {
+	case string:
+		for _, form := range []string{"%.40s-%d", "%.1s-%d", "%.1s%d"} {
+			if other := fmt.Sprintf(form, value, i); n.acceptsText(other) {
+				return other
+			}
+		}
+	case int64:
+		lowest, highest := n.bounds()
+		if other := max(lowest, 1) + int64(i); other <= highest && n.allowsInteger(other) {
+			return other
+		}
+	}
+	return value
+}
+
+// fieldKey identifies an item by one of its fields, which all items but the first get a number in, as far as that is allowed.
+func (p *property) fieldKey(item any, i int) string {
+	fields, is := item.(map[string]any)
+	if !is {
+		return ""
+	}
+	if fields[p.name] == nil {
+		fields[p.name] = p.counted(0)
+	}
+	if i > 0 {
+		fields[p.name] = p.counting(fields[p.name], i)
+	}
+	return p.canonical(fields[p.name])
 }
 
 // itemKey identifies an item. Keys of list maps that are free get a number, or there would be too few.

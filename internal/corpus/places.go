@@ -24,6 +24,9 @@ type place struct {
 	shown   []any    // what the webhook refused there, or in an object with it
 	gap     string   // why there can be no values
 	broken  bool     // there can be no values here, so it is left out
+
+	// apart is the field in which the webhook wants the items of a list to differ, without a name for items that are scalars; nil if there is none.
+	apart *property
 }
 
 // maxSamples is how many values of samples are kept for a place.
@@ -227,6 +230,22 @@ func (g *Generator) refuse(path string, value any) bool {
 	}
 	g.assess(g.schema.root)
 	return true
+}
+
+// keepApart has the items of a list differ in a field from now on.
+func (g *Generator) keepApart(list *node, by property) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, one := range g.byPath[list.path] {
+		g.places[one.id].apart = &by
+	}
+}
+
+// isKeptApart reports whether the items of a list are to differ in some field.
+func (g *Generator) isKeptApart(list *node) bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.places[list.id].apart != nil
 }
 
 // levelOf is which kind of value a place has now.

@@ -136,7 +136,8 @@ func (q *inquiry) breakdowns(ctx context.Context, places []found) {
 	}
 }
 
-// over returns the only field of an object that a finding needs, at the version that is not converted; empty if there is none, or more than one.
+// over returns the field that a finding needs in an object, or the one that all of these are in, at the version that is not converted; empty if there is
+// none.
 func (q *inquiry) over(ctx context.Context, f found) string {
 	object := f.subject
 	if f.trip == there(f.pair) && f.x.to == f.pair.From { // it is what the object becomes
@@ -147,10 +148,15 @@ func (q *inquiry) over(ctx context.Context, f found) string {
 		object = corpus.Restored(object, o.object)
 	}
 	version := object.GroupVersionKind().Version
-	if given := q.c.failures.free(refusal{version: version, object: object}); len(given) == 1 {
-		return q.c.definition.schemaOf(version).Pattern(given[0])
+	given := q.c.failures.free(refusal{version: version, object: object})
+	if len(given) == 0 {
+		return ""
 	}
-	return ""
+	at := fieldpath.Around(given...)
+	if len(given) > 1 && len(fieldpath.Split(at)) < 2 {
+		return "" // all that they are in is spec
+	}
+	return q.c.definition.schemaOf(version).Pattern(at)
 }
 
 // breaks reports whether the webhook breaks down over an object.

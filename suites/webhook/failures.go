@@ -191,45 +191,64 @@ func firstOf(given []string) string {
 	return text
 }
 
-// tooLarge returns objects with large integers that the webhook properly refuses, which webhook.conversion.integers passes over: one for
-// each way and field. Crashes are left to that.
-func (fs *failures) tooLarge(ctx context.Context) []found {
-	var all []found
+// peculiar is a style of values that webhooks tend to refuse, each in one field of an object.
+type peculiar struct {
+	style corpus.Style
+	words string
+	has   func(value any) bool
+}
+
+func peculiarities() []peculiar {
+	return []peculiar{
+		{corpus.Integers, "a large integer", func(value any) bool {
+			n, is := value.(int64)
+			return is && (n < -math.MaxInt16 || n > math.MaxInt16)
+		}},
+		{corpus.Zeros, `0, false or ""`, corpus.IsNothing},
+		{corpus.Text, "special text", isStrange},
+	}
+}
+
+// peculiar returns objects with one value of a style that the webhook properly refuses, which the requirement about that style passes over: one for
+// each way and field in which it takes other values. Crashes are left to that requirement.
+func (fs *failures) peculiar(ctx context.Context) []found {
 	if fs.standard.unsound(ctx) != nil {
 		return nil
 	}
-	seen := map[string]bool{}
+	all, seen := []found(nil), map[string]bool{}
+	for _, f := range fs.all(ctx) {
+		seen[f.place()] = true
+	}
 	for _, pair := range fs.crossings.pairs(ctx) {
 		if fs.crossings.isClosed(ctx, pair.From) {
 			continue
 		}
-		objects := fs.stock.singles(ctx, pair.From, corpus.Integers)
-		for i, o := range fs.talk.answers(ctx, pair, objects) {
-			if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() {
-				continue
-			}
-			one := fs.refusedInteger(refusal{version: pair.From, object: objects[i], x: o.x})
-			if place := one.place(); !seen[place] {
-				seen[place] = true
-				all = append(all, one)
+		for _, p := range peculiarities() {
+			objects := fs.stock.singles(ctx, pair.From, p.style)
+			for i, o := range fs.talk.answers(ctx, pair, objects) {
+				if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() {
+					continue
+				}
+				if one := fs.refusedValue(refusal{version: pair.From, object: objects[i], x: o.x}, p); one.path != "" && !seen[one.place()] {
+					seen[one.place()] = true
+					all = append(all, one)
+				}
 			}
 		}
 	}
 	return all
 }
 
-// refusedInteger is that an object with a large integer was refused.
-func (fs *failures) refusedInteger(r refusal) found {
+// refusedValue is that an object with a value of a style was refused.
+func (fs *failures) refusedValue(r refusal, p peculiar) found {
 	pair := corpus.Pair{From: r.version, To: r.x.to}
-	isOther := func(path string) bool {
+	path := strings.Join(slices.DeleteFunc(fs.definition.schemaOf(r.version).Given(r.object), func(path string) bool {
 		value, _ := corpus.Value(r.object.Object, path)
-		n, is := value.(int64)
-		return !is || -math.MaxInt16 <= n && n <= math.MaxInt16
-	}
-	path := strings.Join(slices.DeleteFunc(fs.definition.schemaOf(r.version).Given(r.object), isOther), ", ")
-	message := fmt.Sprintf("conversion failed for an object that the schema allows, with a large integer at %s: %s", path, r.x.judgement.Rejected())
+		return !p.has(value)
+	}), ", ")
+	message := fmt.Sprintf("conversion failed for an object that the schema allows, with %s at %s: %s", p.words, path, r.x.judgement.Rejected())
 	one := found{finding: finding{0, pair.String(), path, message, requirement.PartRefusedValue, r.x, effect{sort: refused}}, pair: pair, subject: r.object}
-	one.again = fs.refusedAgain(r, path, fs.refusedInteger)
+	one.again = fs.refusedAgain(r, path, func(r refusal) found { return fs.refusedValue(r, p) })
 	return one
 }
 

@@ -56,7 +56,7 @@ func (k *keeping) keptOf(objects func(ctx context.Context, version string) []*un
 					findings = append(findings, f)
 				}
 			case t.back.object == nil:
-				if f := (finding{i, way, "", fmt.Sprintf("conversion of its own result failed: %s", t.back.x.judgement.Rejected()), none, t.back.x, effect{sort: refused}}); !usual[f.place()] && (crashed(&t.back.x) || counts(corpus.Loss{})) {
+				if f := (finding{i, way, "", fmt.Sprintf("conversion of its own result failed: %s", t.back.x.judgement.Rejected()), none, t.back.x, effect{sort: refused}}); !usual[f.place()] {
 					findings = append(findings, f)
 				}
 			default:
