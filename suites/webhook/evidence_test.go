@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/wire"
@@ -110,20 +111,65 @@ func nameOf(object map[string]any) string {
 	return name
 }
 
-// TestOnlyWhatIsRefused has a webhook refuse large numbers. The texts beside them are not named.
+// TestOnlyWhatIsRefused has webhooks refuse values that are special. The texts beside them are not named, and neither is what is refused once it comes
+// back from the other version.
 func TestOnlyWhatIsRefused(t *testing.T) {
 	t.Parallel()
-	subject := served{handler: stranger{converts: func(_, _ string, object map[string]any) string {
-		if count, is := specOf(object)["count"].(json.Number); is && len(count) > 9 {
-			return "it is too large"
-		}
-		return ""
-	}}}.of(t, strings.Replace(evident, "properties: {first", "required: [first], properties: {first", 1))
-	subject.Objects = 12
-	for _, r := range selected(t, subject, 1, requirement.WebhookFailureAvoided) {
-		if r.Verdict != requirement.Tolerated || !strings.Contains(r.Reason, "with a large integer at spec.count: ") || strings.Contains(r.Reason, "spec.first") {
-			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
-		}
+	for name, test := range map[string]struct {
+		refuses func(spec map[string]any) bool
+		want    string
+	}{
+		"large": {func(spec map[string]any) bool { count, is := spec["count"].(json.Number); return is && len(count) > 9 }, "with a large integer at spec.count: "},
+		"empty": {func(spec map[string]any) bool { return spec["second"] == "" }, `with 0, false or "" at spec.second: `},
+		"zero":  {func(spec map[string]any) bool { return spec["count"] == json.Number("0") }, `with 0, false or "" at spec.count: `},
+		"text": {func(spec map[string]any) bool {
+			text, _ := spec["second"].(string)
+			return strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
+		}, "with special text at spec.second: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			subject := served{handler: stranger{converts: func(from, _ string, object map[string]any) string {
+				if from == "v1" && test.refuses(specOf(object)) {
+					return "it is not allowed"
+				}
+				return ""
+			}}}.of(t, strings.Replace(evident, "properties: {first", "required: [first], properties: {first", 1))
+			subject.Objects = 12
+			for _, r := range selected(t, subject, 1, requirement.WebhookFailureAvoided) {
+				if r.Verdict != requirement.Tolerated || !strings.Contains(r.Reason, test.want) || strings.Contains(r.Reason, "spec.first") || strings.Contains(r.Reason, "v2 -> v1:") {
+					t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+				}
+			}
+		})
+	}
+}
+
+// TestResultsThatAreRefused has webhooks refuse at v2 what is special. What v1 allows as well becomes an object that cannot be written at v2.
+func TestResultsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	for id, refuses := range map[requirement.ID]func(spec map[string]any) bool{
+		requirement.WebhookConversionZeroValues: func(spec map[string]any) bool { return spec["second"] == "" },
+		requirement.WebhookConversionStrings: func(spec map[string]any) bool {
+			text, _ := spec["second"].(string)
+			return strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
+		},
+	} {
+		t.Run(string(id), func(t *testing.T) {
+			t.Parallel()
+			subject := served{handler: stranger{converts: func(from, _ string, object map[string]any) string {
+				if from == "v2" && refuses(specOf(object)) {
+					return "it is not allowed"
+				}
+				return ""
+			}}}.of(t, evident)
+			subject.Objects = 12
+			for _, r := range selected(t, subject, 1, id) {
+				if r.Verdict != requirement.Failed || len(r.Findings) != 1 || r.Findings[0].Field != "spec.second" || r.Findings[0].From != "v1" {
+					t.Errorf("%s is %s: %s: %+v", r.Requirement, r.Verdict, r.Reason, r.Findings)
+				}
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -225,6 +226,9 @@ func (fs *failures) peculiar(ctx context.Context) []found {
 		}
 		for _, p := range peculiarities() {
 			objects := fs.stock.singles(ctx, pair.From, p.style)
+			if p.style == corpus.Zeros {
+				objects = append(fs.zeroed(ctx, pair.From), objects...)
+			}
 			for i, o := range fs.talk.answers(ctx, pair, objects) {
 				if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() {
 					continue
@@ -239,13 +243,39 @@ func (fs *failures) peculiar(ctx context.Context) []found {
 	return all
 }
 
+// zeroed returns valid objects with little else than 0, false or "" in place of another value.
+func (fs *failures) zeroed(ctx context.Context, version string) []*unstructured.Unstructured {
+	schema, seen := fs.definition.schemaOf(version), map[string]bool{}
+	var objects []*unstructured.Unstructured
+	each := fs.stock.each(ctx, version)
+	mixed := len(fs.stock.all(ctx, version))
+	for _, object := range slices.Concat(each[mixed:], each[:mixed]) { // those with one field first
+		for _, path := range schema.Given(object) {
+			value, _ := corpus.Value(object.Object, path)
+			if !isScalar(value) || seen[fieldpath.Generalize(path)] {
+				continue
+			}
+			if zero := corpus.With(object, path, reflect.Zero(reflect.TypeOf(value)).Interface()); len(schema.Problems(zero.Object)) == 0 {
+				seen[fieldpath.Generalize(path)] = true
+				objects = append(objects, zero)
+			}
+		}
+	}
+	return objects
+}
+
 // refusedValue is that an object with a value of a style was refused.
 func (fs *failures) refusedValue(r refusal, p peculiar) found {
 	pair := corpus.Pair{From: r.version, To: r.x.to}
-	path := strings.Join(slices.DeleteFunc(fs.definition.schemaOf(r.version).Given(r.object), func(path string) bool {
+	isOther := func(path string) bool {
 		value, _ := corpus.Value(r.object.Object, path)
 		return !p.has(value)
-	}), ", ")
+	}
+	blamed := slices.DeleteFunc(fs.free(r), isOther)
+	if len(blamed) == 0 {
+		blamed = slices.DeleteFunc(fs.definition.schemaOf(r.version).Given(r.object), isOther)
+	}
+	path := strings.Join(blamed, ", ")
 	message := fmt.Sprintf("conversion failed for an object that the schema allows, with %s at %s: %s", p.words, path, r.x.judgement.Rejected())
 	one := found{finding: finding{0, pair.String(), path, message, requirement.PartRefusedValue, r.x, effect{sort: refused}}, pair: pair, subject: r.object}
 	one.again = fs.refusedAgain(r, path, func(r refusal) found { return fs.refusedValue(r, p) })
