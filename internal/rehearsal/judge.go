@@ -139,10 +139,9 @@ func (r *record) begin(name, title string) {
 }
 
 // end ends the step, which has taken some time.
-func (r *record) end(took time.Duration) reports.LegStep {
-	r.step.Seconds, r.step.Cells = took.Seconds(), r.cells(r.stepping)
+func (r *record) end(took time.Duration) {
+	r.step.Seconds = took.Seconds()
 	r.steps = append(r.steps, r.step)
-	return r.step
 }
 
 // allSteps are the steps, without what was taken back since.

@@ -154,6 +154,8 @@ func (l *leg) run(ctx context.Context, c cluster.Cluster) (err error) {
 			err = errors.Join(err, k.book.close())
 		}
 	}()
+	const migrating = "migrate"
+	shown := 0
 	for _, step := range []struct {
 		name, title string
 		take        func(context.Context) error
@@ -169,7 +171,7 @@ func (l *leg) run(ctx context.Context, c cluster.Cluster) (err error) {
 		{"write", "try to write the objects as they are, without keeping the writes", l.writer.write},
 		{"back", "put the old release back before anything was written", l.back.before},
 		{"create", "create objects at the new versions", l.writer.create},
-		{"migrate", "migrate the objects to the new storage version", l.migrate},
+		{migrating, "migrate the objects to the new storage version", l.migrate},
 		{"use", "read, apply and delete what was upgraded", l.use},
 		{"back again", "put the old release back after the objects were written", l.back.after},
 	} {
@@ -182,9 +184,12 @@ func (l *leg) run(ctx context.Context, c cluster.Cluster) (err error) {
 			l.Progress.Note(step.title)
 		}
 		err := step.take(ctx)
-		done := l.record.end(time.Since(began))
-		if l.Progress != nil {
-			l.Progress.Stepped(done)
+		l.record.end(time.Since(began))
+		if l.Progress != nil && (step.name != migrating || err != nil || ctx.Err() != nil) { // the next step settles what differs after it
+			for _, done := range l.record.allSteps()[shown:] {
+				l.Progress.Stepped(done)
+				shown++
+			}
 		}
 		if ctx.Err() != nil {
 			return nil // the caller stopped it
