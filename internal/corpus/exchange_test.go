@@ -226,7 +226,10 @@ func TestLearnKeepsApart(t *testing.T) {
 		if len(g.Gaps()) > 0 || len(adapted.Objects) < 300 || len(adapted.Rejections) == 0 {
 			t.Errorf("%s: %d objects, dropped %v, rejections %v, gaps %v", field, len(adapted.Objects), adapted.Dropped, adapted.Rejections, g.Gaps())
 		}
-		if !slices.ContainsFunc(adapted.Objects, func(o *unstructured.Unstructured) bool { _, found := Value(o.Object, "spec."+field+"[1]"); return found }) {
+		if !slices.ContainsFunc(adapted.Objects, func(o *unstructured.Unstructured) bool {
+			_, found := Value(o.Object, "spec."+field+"[1]")
+			return found
+		}) {
 			t.Errorf("%s: no object has several", field)
 		}
 	}

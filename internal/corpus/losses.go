@@ -39,6 +39,8 @@ type Loss struct {
 	// differs from. It is nil where there is none.
 	Default any
 
+	reordered bool // items of a list are in other places
+
 	// MadeUp says that there was something in the place only because this program has made it up, see Corpus.IsMadeUp. It is for callers to
 	// set.
 	MadeUp bool
@@ -82,8 +84,11 @@ func (l Loss) String() string {
 	if was, is := len(items), len(others); isList && isOtherList && was != is && shown(items) == shown(others) {
 		text += fmt.Sprintf(" (%d items, and not %d)", is, was)
 	}
-	if sameItems(l.Before, l.After) {
+	switch {
+	case sameItems(l.Before, l.After):
 		text += ": the same items in another order"
+	case l.reordered:
+		text += ": items in another order"
 	}
 	switch {
 	case l.selector:
@@ -380,6 +385,52 @@ func compareLists(n *node, path string, before, after []any) []Loss {
 	}
 	if len(lost) > 1 && sameItems(before, after) {
 		return []Loss{{Path: path, Before: before, After: after}}
+	}
+	if moved := compareMoved(n.keptItem(), path, before, after); moved != nil && len(moved) < len(lost) {
+		return moved
+	}
+	return lost
+}
+
+// mostMoved is how long lists may be whose items are looked for in other places.
+const mostMoved = 32
+
+// compareMoved compares lists of the same length of which some items are whole in other places, and the others with what is left, so that an item is not
+// compared with another one that is in its place. The result is nil if no item is.
+func compareMoved(item *node, path string, before, after []any) []Loss {
+	if len(before) > mostMoved {
+		return nil
+	}
+	is := func(i, j int) bool {
+		return len(compare(item, "", before[i], after[j])) == 0 && len(compare(item, "", after[j], before[i])) == 0
+	}
+	into, taken, moved := map[int]int{}, map[int]bool{}, false
+	for i := range before {
+		if is(i, i) {
+			into[i], taken[i] = i, true
+		}
+	}
+	for i := range before {
+		for j := range after {
+			if _, found := into[i]; !found && !taken[j] && is(i, j) {
+				into[i], taken[j], moved = j, true, true
+			}
+		}
+	}
+	if !moved {
+		return nil
+	}
+	lost := []Loss{{Path: path, Before: before, After: after, reordered: true}}
+	left := 0
+	for i := range before {
+		if _, found := into[i]; found {
+			continue
+		}
+		for taken[left] {
+			left++
+		}
+		lost = append(lost, compare(item, fieldpath.Item(path, i), before[i], after[left])...)
+		taken[left] = true
 	}
 	return lost
 }

@@ -78,6 +78,10 @@ func TestLosses(t *testing.T) {
 		{`{"spec":{"set":["a","b"]}}`, `{"spec":{"set":["b","a"]}}`, `spec.set: expected ["a","b"], got ["b","a"]: the same items in another order`, ""},
 		{`{"spec":{"set":["a","b"]}}`, `{"spec":{"set":["b"]}}`, `spec.set: expected ["a","b"], got ["b"]`, `spec.set[0]: expected "a", got nothing`},
 		{`{"spec":{"set":["a"]}}`, `{"spec":{"set":["b","a"]}}`, `spec.set: expected ["a"], got ["b","a"]`, `spec.set: expected ["a"], got ["b","a"]`},
+		{
+			`{"spec":{"list":[1,2,3]}}`, `{"spec":{"list":[2,1,4]}}`, `spec.list: expected [1,2,3], got [2,1,4]: items in another order; spec.list[2]: expected 3, got 4`,
+			`spec.list: expected [1,2,3], got [2,1,4]: items in another order; spec.list[2]: expected 3, got 4`,
+		},
 		{`{"spec":{"list":[1,2]}}`, `{"spec":{"list":[2,1]}}`, `spec.list: expected [1,2], got [2,1]: the same items in another order`, `spec.list: expected [1,2], got [2,1]: the same items in another order`},
 		{`{"a":["1h","60m"]}`, `{"a":["60m","1h"]}`, "", ""},
 		{`{"a":"o\u0302"}`, `{"a":"\u00f4"}`, `a: expected "o\u0302", got "\u00f4" (Unicode normalised)`, `a: expected "o\u0302", got "\u00f4" (Unicode normalised)`},

@@ -28,6 +28,7 @@ type Cause struct {
 	instead    []string       // what versions have of another type, such as "v1 has spec.config as a string"
 	namesakes  []string       // fields of the same name, in other places, to which the same happens, and this one
 	below      int            // fields below it that were exercised and lost, if it stands for all of them
+	emptied    bool           // a version that lacks these has the field itself
 	home       string         // the field of the stored version that shows it
 	places     []string       // fields of other versions that have what it has
 	from       []string       // versions that have the field
@@ -250,6 +251,8 @@ func (c *Cause) what() string {
 		return text + ": its content is made up, since no schema says what is there"
 	case len(c.instead) > 0:
 		return text + ": " + listed(c.instead)
+	case c.emptied:
+		return text + ": " + listed(c.Lacking) + " " + visible.Word(len(c.Lacking), "has", "have") + " no fields of these names"
 	case len(c.Lacking) == 1:
 		return text + ": " + c.Lacking[0] + " has no field of that name"
 	case len(c.Lacking) > 1:

@@ -103,6 +103,8 @@ func TestOneCauseIsOne(t *testing.T) {
 		}
 		return &reports.Webhook{Kinds: []reports.Kind{{Coverage: []reports.Coverage{c}}}}
 	}
+	hasIt := covered()
+	hasIt.Kinds[0].Coverage = append(hasIt.Kinds[0].Coverage, reports.Coverage{From: "v2", To: "v1", Fields: []reports.FieldCoverage{{Path: "spec.b.other"}}})
 	both := &reports.Webhook{Kinds: []reports.Kind{{Coverage: []reports.Coverage{{From: "v2", To: "v1"}}}}} // what v2 has
 	for _, path := range []string{"spec.a", "spec.list[*].name", "spec.lists", "spec.ab", "spec.map.<key>"} {
 		c := &both.Kinds[0].Coverage[0]
@@ -133,14 +135,17 @@ func TestOneCauseIsOne(t *testing.T) {
 		"lost, and invalid":      {nil, []reports.FieldFinding{when("spec.a", "lost", "where it is so"), when("spec.c", "lost", "where it is so"), of("spec.a", "invalid")}, []string{"spec.a and 1 more are lost where it is so", "spec.a is invalid"}},
 		"no reason in an object": {nil, []reports.FieldFinding{when("spec.a", "differs", "depending on time"), of("spec.a", "changed"), of("spec.b", "changed")}, []string{"spec.a differs or is changed depending on time", "spec.b is changed"}},
 		"all that is so":         {nil, []reports.FieldFinding{when("spec.a", "lost", "where it is so"), when("spec.a", "lost", "after an edit")}, []string{"spec.a is lost where it is so", "spec.a is lost after an edit"}},
-		"a swap":                 {nil, []reports.FieldFinding{to("spec.a", "spec.b"), to("spec.b", "spec.a"), of("spec.a", "changed"), lacking("spec.b"), of("spec.b", "differs")}, []string{"spec.a and spec.b change places"}},
-		"a move":                 {nil, []reports.FieldFinding{to("spec.a", "spec.b"), to("spec.c", "spec.d")}, []string{"spec.a is moved to spec.b", "spec.c is moved to spec.d"}},
-		"what is missing":        {both, []reports.FieldFinding{when("", "refused", "without spec.a")}, []string{"the object is not converted without spec.a"}},
-		"many effects":           {both, []reports.FieldFinding{when("spec.a", "lost", "then"), when("spec.b", "changed", "then"), when("", "added", "then")}, []string{"spec.a and 2 more are wrong then"}},
-		"words of a note":        {nil, []reports.FieldFinding{{Field: "spec.a", Effect: "changed", From: "v1", To: "v2", Message: "it is made up: (made up: no), restored from an annotation"}}, []string{"spec.a is changed"}},
-		"not known to be there":  {both, []reports.FieldFinding{of("spec.new", "lost"), of("spec.map", "lost"), of("spec.map[*].a", "lost")}, []string{"spec.new is lost", "spec.map is lost, though both versions have it"}},
-		"nothing known":          {nil, []reports.FieldFinding{of("spec.a", "lost")}, []string{"spec.a is lost"}},
-		"another type":           {nil, []reports.FieldFinding{text}, []string{"spec.text.mode is lost: v2 has spec.text as a string"}},
+		"a random order": {nil, []reports.FieldFinding{of("spec.list", "differs"), of("spec.list[*].a", "differs"), of("spec.list[*].a", "changed"), when("spec.list[*].b", "changed", "where it is so"), of("spec.list[*].c", "lost"), of("spec.lists[*].a", "changed")}, []string{
+			"spec.list differs or is changed", "spec.list[*].c is lost", "spec.lists[*].a is changed",
+		}},
+		"a swap":                {nil, []reports.FieldFinding{to("spec.a", "spec.b"), to("spec.b", "spec.a"), of("spec.a", "changed"), lacking("spec.b"), of("spec.b", "differs")}, []string{"spec.a and spec.b change places"}},
+		"a move":                {nil, []reports.FieldFinding{to("spec.a", "spec.b"), to("spec.c", "spec.d")}, []string{"spec.a is moved to spec.b", "spec.c is moved to spec.d"}},
+		"what is missing":       {both, []reports.FieldFinding{when("", "refused", "without spec.a")}, []string{"the object is not converted without spec.a"}},
+		"many effects":          {both, []reports.FieldFinding{when("spec.a", "lost", "then"), when("spec.b", "changed", "then"), when("", "added", "then")}, []string{"spec.a and 2 more are wrong then"}},
+		"words of a note":       {nil, []reports.FieldFinding{{Field: "spec.a", Effect: "changed", From: "v1", To: "v2", Message: "it is made up: (made up: no), restored from an annotation"}}, []string{"spec.a is changed"}},
+		"not known to be there": {both, []reports.FieldFinding{of("spec.new", "lost"), of("spec.map", "lost"), of("spec.map[*].a", "lost")}, []string{"spec.new is lost", "spec.map is lost, though both versions have it"}},
+		"nothing known":         {nil, []reports.FieldFinding{of("spec.a", "lost")}, []string{"spec.a is lost"}},
+		"another type":          {nil, []reports.FieldFinding{text}, []string{"spec.text.mode is lost: v2 has spec.text as a string"}},
 		"one name": {nil, []reports.FieldFinding{lacking("spec.a.uid"), lacking("spec.b[*].uid"), lacking("spec.c.uid"), lacking("spec.d.uid"), of("spec.e.uid", "changed"), lacking("uid")}, []string{
 			"spec.e.uid is changed", "uid is lost in 5 fields, spec.a.uid, spec.b[*].uid and 3 more: v2 has no field of that name",
 		}},
@@ -155,6 +160,8 @@ func TestOneCauseIsOne(t *testing.T) {
 		"made-up content":         {nil, []reports.FieldFinding{made, lacking("spec.a")}, []string{"spec.a is lost: v2 has no field of that name", "spec.made is lost: its content is made up, since no schema says what is there"}},
 		"all below spec":          {covered(), []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c"), lacking("spec.b.d[*].e")}, []string{"spec is lost with all of the 3 fields below it that were exercised: v2 has no field of that name"}},
 		"all below spec.b":        {covered(), []reports.FieldFinding{lacking("spec.b.c"), lacking("spec.b.d")}, []string{"spec.b is lost with all of the 2 fields below it that were exercised: v2 has no field of that name"}},
+		"all below, not itself":   {hasIt, []reports.FieldFinding{lacking("spec.b.c"), lacking("spec.b.d")}, []string{"spec.b is lost with all of the 2 fields below it that were exercised: v2 has no fields of these names"}},
+		"some objects lose it":    {covered(), []reports.FieldFinding{lacking("spec.b.c"), lacking("spec.a"), of("spec.b", "lost")}, []string{"spec.b is lost", "spec.b.c is lost: v2 has no field of that name", "spec.a is lost: v2 has no field of that name"}},
 		"one that is exercised":   {covered("spec.b.d[*].e", "spec.b.d[*]"), []reports.FieldFinding{lacking("spec.b.c")}, []string{"spec.b.c is lost: v2 has no field of that name"}},
 		"some below spec":         {covered(), []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c")}, []string{"spec.a is lost: v2 has no field of that name", "spec.b.c is lost: v2 has no field of that name"}},
 		"not known":               {&reports.Webhook{}, []reports.FieldFinding{lacking("spec.a"), lacking("spec.b.c"), lacking("spec.b.d[*].e")}, []string{"spec.a is lost: v2 has no field of that name", "spec.b.c is lost: v2 has no field of that name", "spec.b.d[*].e is lost: v2 has no field of that name"}},

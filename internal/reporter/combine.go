@@ -17,7 +17,7 @@ func combine(r *reports.Report, causes []*Cause) []*Cause {
 		for _, field := range append(slices.DeleteFunc(slices.Clone(c.moved), func(path string) bool { return path == c.field }), c.field) {
 			fields[field] = append(fields[field], c)
 		}
-		if at := slices.IndexFunc(causes, func(other *Cause) bool { return other.restores(c) || other.conditions(c) }); at >= 0 {
+		if at := slices.IndexFunc(causes, func(other *Cause) bool { return other.restores(c) || other.conditions(c) || other.shuffles(c) }); at >= 0 {
 			into[c] = causes[at]
 		}
 	}
@@ -49,6 +49,7 @@ func combine(r *reports.Report, causes []*Cause) []*Cause {
 
 // lostTogether makes one cause of the fields below one of which all are lost.
 func lostTogether(r *reports.Report, causes []*Cause, gone map[*Cause]bool) {
+	has := fieldsOf(r.Webhook)
 	alike := map[string][]*Cause{} // but for their field, which is lost
 	for _, c := range causes {
 		if !gone[c] && c.isLost() {
@@ -70,6 +71,9 @@ func lostTogether(r *reports.Report, causes []*Cause, gone map[*Cause]bool) {
 			case at < 0:
 			case wholes[paths[at]] == nil:
 				c.field, c.below = paths[at], below[paths[at]]
+				c.emptied = slices.ContainsFunc(c.about, func(subject string) bool {
+					return slices.ContainsFunc(c.Lacking, func(version string) bool { return has[versionField{subject, version, c.field}] })
+				})
 				wholes[c.field] = c
 			default:
 				wholes[paths[at]].take(c)
@@ -99,6 +103,19 @@ func (c *Cause) lostWith(wholes map[string]*Cause) *Cause {
 func (c *Cause) restores(other *Cause) bool {
 	return len(c.undone) > 0 && len(other.undone) == 0 && other.field != "" && (slices.Equal(c.Requirements, other.Requirements) || other.isOnServer()) &&
 		slices.ContainsFunc(c.undone, func(at string) bool { return isAround(at, other.field) })
+}
+
+// shuffles reports whether a cause is about a list that differs from one request to the next, and another about what is in its items: these cannot be
+// compared one by one.
+func (c *Cause) shuffles(other *Cause) bool {
+	isInside := func(field string) bool { return strings.HasPrefix(field, c.field+"[") }
+	fields := other.fields
+	if other.when == "" {
+		fields = []string{other.field}
+	}
+	isUnsteady := slices.Contains(other.effects, "differs") || other.isOnly("changed")
+	return c.field != "" && c.when == "" && slices.Contains(c.effects, "differs") && len(c.moved)+len(other.undone) == 0 && slices.Equal(c.about, other.about) &&
+		isUnsteady && within(other.effects, []string{"differs", "changed", "lost", "moved"}) && !slices.ContainsFunc(fields, func(field string) bool { return !isInside(field) })
 }
 
 // isOnServer reports whether only an API server showed what is lost or changed: the specs that ask one look for no circumstances.
@@ -191,17 +208,20 @@ func lostWholly(r *reports.Report, causes, others []*Cause) map[string]int {
 				continue
 			}
 			known++
-			here, lost := map[string]int{}, map[string]bool{}
+			here, lost, leaf := map[string]int{}, map[string]bool{}, map[string]bool{}
 			for _, c := range others {
 				isHere := slices.Contains(c.about, k.Definition) && slices.Contains(c.Pairs, coverage.From+" -> "+coverage.To) && c.isLost()
-				isWhole := !strings.HasSuffix(c.field, "[*]")                               // some items may be lost, and others come back
-				if isWhole && (slices.Contains(causes, c) || (isHere && len(causes) > 1)) { // one alone says nothing of others
+				isWhole := !strings.HasSuffix(c.field, "[*]") // some items may be lost, and others come back
+				switch {
+				case isWhole && slices.Contains(causes, c):
 					lost[c.field] = true
+				case isWhole && isHere && len(causes) > 1: // one alone says nothing of others, and what is lost of some objects only nothing of what is in it
+					leaf[c.field] = true
 				}
 			}
-			for _, leaf := range leaves(coverage) {
-				back := !slices.ContainsFunc(append(above(leaf), leaf), func(at string) bool { return lost[at] })
-				for _, at := range above(leaf) {
+			for _, path := range leaves(coverage) {
+				back := !leaf[path] && !slices.ContainsFunc(append(above(path), path), func(at string) bool { return lost[at] })
+				for _, at := range above(path) {
 					if back || here[at] < 0 {
 						here[at] = -1
 					} else {
