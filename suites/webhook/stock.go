@@ -146,9 +146,10 @@ func (s *stock) styled(ctx context.Context, version string, style corpus.Style, 
 	return objects
 }
 
-// owned returns objects that have one field each, or one item of a list with all that is in it, which is there for all of its fields.
+// owned returns objects that have one field each, or one item of a list with all that is in it, which is there for all of its fields. A field with few
+// values has each of them: a sample has only one, and webhooks take other ways for the others.
 func (s *stock) owned(ctx context.Context, version string) []*unstructured.Unstructured {
-	seen := map[string]bool{}
+	schema, seen := s.definition.schemaOf(version), map[string]bool{}
 	var owned []*unstructured.Unstructured
 	for _, object := range s.all(ctx, version) {
 		for _, path := range corpus.Leaves(object) {
@@ -157,8 +158,18 @@ func (s *stock) owned(ctx context.Context, version string) []*unstructured.Unstr
 			}
 			part := corpus.Only(object, path)
 			owned = append(owned, part)
-			for _, path := range corpus.Leaves(part) {
+			leaves := corpus.Leaves(part)
+			for _, path := range leaves {
 				seen[fieldpath.Generalize(path)] = true
+			}
+			if len(leaves) > 1 || schema == nil {
+				continue
+			}
+			value, _ := corpus.Value(part.Object, path)
+			for _, other := range schema.All(path) {
+				if other != value {
+					owned = append(owned, corpus.With(part, path, other))
+				}
 			}
 		}
 	}
