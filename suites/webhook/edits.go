@@ -296,6 +296,9 @@ func items(object *unstructured.Unstructured) int {
 	return len(seen)
 }
 
+// fruitless is in how many fields an object that is not valid is changed, as long as none of that makes it valid.
+const fruitless = 40
+
 // view says whether a version shows all items of an object.
 type view int
 
@@ -309,8 +312,11 @@ const (
 func (ed *editing) changes(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, most int, tried map[string]int, at view) []edit {
 	var edits []edit
 	schema := ed.definition.schemaOf(version)
-	problems := schema.Problems(object.Object)
+	problems, failed := schema.Problems(object.Object), 0
 	for _, path := range corpus.Leaves(object) {
+		if len(problems) > 0 && failed == fruitless {
+			break // no change of one field makes the object valid
+		}
 		place := "changed " + fieldpath.Generalize(path)
 		if at == hidesItems {
 			place += " beside others"
@@ -325,6 +331,8 @@ func (ed *editing) changes(version string, origin int, object *unstructured.Unst
 		if variant := changed(schema, object, others, path); variant != nil {
 			tried[place] = editTries
 			edits = append(edits, ed.edited(version, object, variant, origin, path))
+		} else {
+			failed++
 		}
 	}
 	return edits
