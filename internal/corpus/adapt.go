@@ -126,7 +126,7 @@ func (l *learning) learn(ctx context.Context, object *unstructured.Unstructured,
 		return rejection
 	}
 	guilty, suspects := l.culprits(ctx, rejection.Object)
-	if rejection.Settled = l.differ(ctx, rejection.Object, guilty); rejection.Settled {
+	if rejection.Settled = l.differ(ctx, rejection.Object); rejection.Settled {
 		return rejection
 	}
 	blamed := guilty
@@ -274,42 +274,60 @@ func (l *learning) culprits(ctx context.Context, object *unstructured.Unstructur
 	return guilty, suspects
 }
 
-// differ finds out whether items of a list are refused beside each other, since they are the same in some field: an object is not refused without
+// differ finds out whether two items of a list are refused beside each other, since they are the same in some field: an object is not refused without
 // either of them, nor if they differ there. From now on all items of that list do.
-func (l *learning) differ(ctx context.Context, object *unstructured.Unstructured, guilty []string) bool {
-	if len(guilty) != 2 {
-		return false
+func (l *learning) differ(ctx context.Context, object *unstructured.Unstructured) bool {
+	ends, seen := l.asked+mostSuiting, map[string]bool{}
+	for _, path := range Leaves(object) {
+		way := fieldpath.Split(path)
+		for i, next := range way {
+			place := fieldpath.Join(way[:i])
+			if !next.List || seen[place] || l.asked >= ends {
+				continue
+			}
+			seen[place] = true
+			items, _ := Value(object.Object, place)
+			list := l.g.schema.at(way[:i])
+			if both, is := items.([]any); !is || len(both) != 2 || list == nil || list.items == nil || l.g.isKeptApart(list) {
+				continue
+			}
+			if !l.takes(ctx, Without(object, fieldpath.Item(place, 0))) || !l.takes(ctx, Without(object, fieldpath.Item(place, 1))) {
+				continue
+			}
+			if field := l.apartIn(ctx, object, place, list, ends); field != nil {
+				l.g.keepApart(list, field)
+				return true
+			}
+		}
 	}
-	one, other := fieldpath.Split(guilty[0]), fieldpath.Split(guilty[1])
-	at := 0
-	for at < min(len(one), len(other)) && one[at] == other[at] {
-		at++
-	}
-	list := l.g.schema.at(one[:at])
-	if at == min(len(one), len(other)) || !one[at].List || list == nil || list.items == nil || l.g.isKeptApart(list) {
-		return false
-	}
+	return false
+}
+
+// apartIn returns the field in which the two items of a list have to differ for the object not to be refused, without a name for scalars; nil if there is
+// none.
+func (l *learning) apartIn(ctx context.Context, object *unstructured.Unstructured, place string, list *node, ends int) *property {
 	by := []property{{node: list.items}}
 	if len(list.items.properties) > 0 {
 		by = list.items.properties
 	}
-	for _, field := range by {
-		if field.kind != text && field.kind != integer || field.enum != nil {
+	for i := range by {
+		field := &by[i]
+		if field.kind != text && field.kind != integer || field.enum != nil || l.asked >= ends {
 			continue
 		}
 		with := object.DeepCopy()
-		for i, item := range [][]fieldpath.Step{one[:at+1], other[:at+1]} {
+		for n := range 2 {
+			item := fieldpath.Split(fieldpath.Item(place, n))
 			if field.name != "" {
-				item = append(slices.Clone(item), fieldpath.Step{Key: field.name})
+				item = append(item, fieldpath.Step{Key: field.name})
 			}
-			fieldpath.Put(with.Object, item, field.counted(i))
+			fieldpath.Put(with.Object, item, field.counted(n))
 		}
 		if l.takes(ctx, with) {
-			l.g.keepApart(list, field)
-			return true
+			return field
 		}
 	}
-	return false
+	return nil
 }
 
 // takes reports whether an object is valid and not refused.

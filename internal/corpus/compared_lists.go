@@ -23,46 +23,44 @@ func compareLists(n *node, path string, before, after []any) []Loss {
 	if len(lost) > 1 && sameItems(before, after) {
 		return []Loss{{Path: path, Before: before, After: after}}
 	}
-	if moved := compareMoved(n.keptItem(), path, before, after); moved != nil && len(moved) < len(lost) {
-		return moved
+	if len(lost) > 1 {
+		if moved := compareMoved(n.keptItem(), path, before, after); moved != nil && len(moved) < len(lost) {
+			return moved
+		}
 	}
 	return lost
 }
 
-// mostMoved is how long lists may be whose items are looked for in other places.
-const mostMoved = 32
-
-// compareMoved compares lists of the same length of which some items are whole in other places, and the others with what is left, so that an item is not
-// compared with another one that is in its place. The result is nil if no item is.
+// compareMoved compares lists of the same length of which most items that are not in their places are whole in others, and the rest with what is left,
+// so that an item is not compared with another one that is in its place. The result is nil if that is not so, or there are two of an item.
 func compareMoved(item *node, path string, before, after []any) []Loss {
-	if len(before) > mostMoved {
-		return nil
+	at := map[string]int{}
+	for j, other := range after {
+		at[encoded(other)] = j
 	}
-	is := func(i, j int) bool {
-		return len(compare(item, "", before[i], after[j])) == 0 && len(compare(item, "", after[j], before[i])) == 0
-	}
-	into, taken, moved := map[int]int{}, map[int]bool{}, false
-	for i := range before {
-		if is(i, i) {
-			into[i], taken[i] = i, true
+	taken, seen, moved := map[int]bool{}, map[string]bool{}, 0
+	var rest []int
+	for i, one := range before {
+		text := encoded(one)
+		j, found := at[text]
+		if !found {
+			rest = append(rest, i)
+			continue
+		}
+		if seen[text] {
+			return nil
+		}
+		seen[text], taken[j] = true, true
+		if i != j {
+			moved++
 		}
 	}
-	for i := range before {
-		for j := range after {
-			if _, found := into[i]; !found && !taken[j] && is(i, j) {
-				into[i], taken[j], moved = j, true, true
-			}
-		}
-	}
-	if !moved {
+	if moved <= len(rest) || len(at) < len(after) {
 		return nil
 	}
 	lost := []Loss{{Path: path, Before: before, After: after, reordered: true}}
 	left := 0
-	for i := range before {
-		if _, found := into[i]; found {
-			continue
-		}
+	for _, i := range rest {
 		for taken[left] {
 			left++
 		}

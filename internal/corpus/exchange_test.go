@@ -198,40 +198,57 @@ func TestLearnNarrows(t *testing.T) {
 	}
 }
 
-// TestLearnKeepsApart has a webhook refuse lists in which two items have the same name, or none: lists with several items that differ are made, and
-// nothing is left out.
+// TestLearnKeepsApart has a webhook refuse lists in which two items have the same in some field, or nothing there: valid lists with several items that
+// differ are made, large ones as well, and nothing is left out.
 func TestLearnKeepsApart(t *testing.T) {
 	t.Parallel()
-	d := defined(t, widget(spec("names: {type: array, items: {type: string}}, parts: {type: array, items: {type: object, properties: {name: {type: string}, size: {type: integer}}}}")))
-	for _, field := range []string{"names", "parts"} {
-		g := d.Generator("v1", 1, nil)
-		adapted := g.Learn(t.Context(), 300, func(_ context.Context, objects []*unstructured.Unstructured) []string {
-			causes := make([]string, len(objects))
-			for i, object := range objects {
-				seen := map[any]bool{}
-				items, _ := Value(object.Object, "spec."+field)
+	for name, test := range map[string]struct{ schema, field string }{
+		"texts":           {"{type: array, items: {type: string}}", ""},
+		"names":           {"{type: array, items: {type: object, properties: {name: {type: string}, size: {type: integer}}}}", "name"},
+		"required names":  {"{type: array, items: {type: object, required: [name, size], properties: {name: {type: string}, size: {type: integer}}}}", "name"},
+		"numbers in maps": {"{type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {name: {type: string}, size: {type: integer}}}}", "size"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := defined(t, widget(spec("list: "+test.schema)))
+			g := d.Generator("v1", 1, nil)
+			listOf := func(object *unstructured.Unstructured) []any {
+				items, _ := Value(object.Object, "spec.list")
 				list, _ := items.([]any)
-				for _, item := range list {
-					if part, is := item.(map[string]any); is {
-						item = part["name"]
+				return list
+			}
+			adapted := g.Learn(t.Context(), 300, func(_ context.Context, objects []*unstructured.Unstructured) []string {
+				causes := make([]string, len(objects))
+				for i, object := range objects {
+					seen := map[any]bool{}
+					for _, item := range listOf(object) {
+						if part, is := item.(map[string]any); is {
+							item = part[test.field]
+						}
+						if seen[item] {
+							causes[i] = "there are two of a kind"
+						}
+						seen[item] = true
 					}
-					if seen[item] {
-						causes[i] = "there are two of a name"
-					}
-					seen[item] = true
+				}
+				return causes
+			})
+			if len(g.Gaps()) > 0 || len(adapted.Objects) < 300 || len(adapted.Rejections) == 0 {
+				t.Errorf("%d objects, dropped %v, rejections %v, gaps %v", len(adapted.Objects), adapted.Dropped, adapted.Rejections, g.Gaps())
+			}
+			most := 0
+			for _, single := range g.Singles() {
+				most = max(most, len(listOf(single.Object)))
+			}
+			for _, object := range adapted.Objects {
+				if problems := d.Schema("v1").Problems(object.Object); len(problems) > 0 {
+					t.Errorf("%v: %v", object.Object, problems)
 				}
 			}
-			return causes
+			if most < 100 || !slices.ContainsFunc(adapted.Objects, func(o *unstructured.Unstructured) bool { return len(listOf(o)) > 1 }) {
+				t.Errorf("no object has several, or the longest list has only %d", most)
+			}
 		})
-		if len(g.Gaps()) > 0 || len(adapted.Objects) < 300 || len(adapted.Rejections) == 0 {
-			t.Errorf("%s: %d objects, dropped %v, rejections %v, gaps %v", field, len(adapted.Objects), adapted.Dropped, adapted.Rejections, g.Gaps())
-		}
-		if !slices.ContainsFunc(adapted.Objects, func(o *unstructured.Unstructured) bool {
-			_, found := Value(o.Object, "spec."+field+"[1]")
-			return found
-		}) {
-			t.Errorf("%s: no object has several", field)
-		}
 	}
 }
 

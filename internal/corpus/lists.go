@@ -41,7 +41,7 @@ func (m *maker) list(n *node) []any {
 	}
 	apart := m.g.places[n.id].apart
 	distinct := n.unique || n.listType != "" || apart != nil
-	seen := map[string]bool{}
+	seen, fields := map[string]bool{}, map[string]bool{}
 	for failed := 0; failed < 60; {
 		if enough := len(made) >= count && (!grown || used >= m.share); enough || int64(len(made)) >= n.maxItems || len(made) > mostItems {
 			break
@@ -51,15 +51,17 @@ func (m *maker) list(n *node) []any {
 			item = n.numbered(item, len(made))
 		}
 		if distinct {
-			key := m.itemKey(n, item, len(made))
+			key, field := m.itemKey(n, item, len(made)), ""
+			isSame := seen[key] && (n.unique || n.listType != "" || apart.name == "")
 			if apart != nil && apart.name != "" {
-				key = apart.fieldKey(item, len(made))
+				field = apart.fieldKey(item, len(made)+failed)
+				isSame = isSame || fields[field]
 			}
-			if seen[key] {
+			if isSame {
 				failed++
 				continue
 			}
-			seen[key] = true
+			seen[key], fields[field] = true, true
 		}
 		made = append(made, item)
 		used += size(item) + 1

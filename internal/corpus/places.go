@@ -233,11 +233,11 @@ func (g *Generator) refuse(path string, value any) bool {
 }
 
 // keepApart has the items of a list differ in a field from now on.
-func (g *Generator) keepApart(list *node, by property) {
+func (g *Generator) keepApart(list *node, by *property) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, one := range g.byPath[list.path] {
-		g.places[one.id].apart = &by
+		g.places[one.id].apart = by
 	}
 }
 

@@ -17,8 +17,17 @@ func combine(r *reports.Report, causes []*Cause) []*Cause {
 		for _, field := range append(slices.DeleteFunc(slices.Clone(c.moved), func(path string) bool { return path == c.field }), c.field) {
 			fields[field] = append(fields[field], c)
 		}
-		if at := slices.IndexFunc(causes, func(other *Cause) bool { return other.restores(c) || other.conditions(c) || other.shuffles(c) }); at >= 0 {
+		if at := slices.IndexFunc(causes, func(other *Cause) bool { return other.restores(c) || other.conditions(c) }); at >= 0 {
 			into[c] = causes[at]
+		} else if list := shuffling(causes, c); list != nil {
+			into[c] = list
+		}
+	}
+	for range causes { // one that is taken itself takes nothing
+		for c, other := range into {
+			if whole := into[other]; whole != nil && whole != c {
+				into[c] = whole
+			}
 		}
 	}
 	for _, c := range causes { // what one takes says nothing of others
@@ -105,16 +114,27 @@ func (c *Cause) restores(other *Cause) bool {
 		slices.ContainsFunc(c.undone, func(at string) bool { return isAround(at, other.field) })
 }
 
+// shuffling returns the cause about the outermost list that shuffles what another is about; nil if there is none.
+func shuffling(causes []*Cause, of *Cause) *Cause {
+	var outermost *Cause
+	for _, c := range causes {
+		if c.shuffles(of) && (outermost == nil || len(c.field) < len(outermost.field)) {
+			outermost = c
+		}
+	}
+	return outermost
+}
+
 // shuffles reports whether a cause is about a list that differs from one request to the next, and another about what is in its items: these cannot be
 // compared one by one.
 func (c *Cause) shuffles(other *Cause) bool {
-	isInside := func(field string) bool { return strings.HasPrefix(field, c.field+"[") }
+	isInside := func(field string) bool { return strings.HasPrefix(field, c.field+"[*]") }
 	fields := other.fields
 	if other.when == "" {
 		fields = []string{other.field}
 	}
 	isUnsteady := slices.Contains(other.effects, "differs") || other.isOnly("changed")
-	return c.field != "" && c.when == "" && slices.Contains(c.effects, "differs") && len(c.moved)+len(other.undone) == 0 && slices.Equal(c.about, other.about) &&
+	return c.field != "" && c.when == "" && slices.Contains(c.effects, "differs") && len(c.moved)+len(other.undone) == 0 && slices.Equal(c.about, other.about) && c.made == other.made && within(bothWays(other.Pairs), bothWays(c.Pairs)) &&
 		isUnsteady && within(other.effects, []string{"differs", "changed", "lost", "moved"}) && !slices.ContainsFunc(fields, func(field string) bool { return !isInside(field) })
 }
 
@@ -197,7 +217,7 @@ func above(path string) []string {
 }
 
 // lostWholly returns the paths of which all fields below were lost that were exercised, with the number of these, for causes that are alike
-// but for their field. What has another name at the other version is lost for the same reason, as far as others say that it is lost on that way.
+// but for their field. What has another name or type at the other version is lost for the same reason, as far as others say that it is lost on that way.
 // There are none if it is not known for all subjects and pairs of versions what was exercised.
 func lostWholly(r *reports.Report, causes, others []*Cause) map[string]int {
 	var whole map[string]int
@@ -208,19 +228,19 @@ func lostWholly(r *reports.Report, causes, others []*Cause) map[string]int {
 				continue
 			}
 			known++
-			here, lost, leaf := map[string]int{}, map[string]bool{}, map[string]bool{}
+			here, lost, alone := map[string]int{}, map[string]bool{}, map[string]bool{}
 			for _, c := range others {
 				isHere := slices.Contains(c.about, k.Definition) && slices.Contains(c.Pairs, coverage.From+" -> "+coverage.To) && c.isLost()
 				isWhole := !strings.HasSuffix(c.field, "[*]") // some items may be lost, and others come back
 				switch {
-				case isWhole && slices.Contains(causes, c):
-					lost[c.field] = true
-				case isWhole && isHere && len(causes) > 1: // one alone says nothing of others, and what is lost of some objects only nothing of what is in it
-					leaf[c.field] = true
+				case isWhole && slices.Contains(causes, c), isWhole && isHere && len(causes) > 1 && len(c.Lacking)+len(c.instead)+len(c.places) > 0:
+					lost[c.field] = true // one of these alone says nothing of others
+				case isWhole && isHere && len(causes) > 1:
+					alone[c.field] = true // it may be lost only where it is empty, which says nothing of what is in it
 				}
 			}
 			for _, path := range leaves(coverage) {
-				back := !leaf[path] && !slices.ContainsFunc(append(above(path), path), func(at string) bool { return lost[at] })
+				back := !alone[path] && !slices.ContainsFunc(append(above(path), path), func(at string) bool { return lost[at] })
 				for _, at := range above(path) {
 					if back || here[at] < 0 {
 						here[at] = -1

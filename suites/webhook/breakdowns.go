@@ -17,7 +17,7 @@ func (q *inquiry) breakdowns(ctx context.Context, places []found) {
 			continue
 		}
 		if f.path == "" && f.effect.where == "" && (crashed(&f.x) || violatedBy(f.x) == "") {
-			places[i].path = q.over(ctx, f)
+			places[i].path = q.over(ctx, q.c.examiner.smallest(ctx, q.what, f))
 		}
 		if !crashed(&f.x) {
 			continue
@@ -50,7 +50,7 @@ func (q *inquiry) breakdowns(ctx context.Context, places []found) {
 }
 
 // over returns the field that a finding needs in an object, or the one that all of these are in, at the version that is not converted; empty if there is
-// none.
+// none that need not be there anyway.
 func (q *inquiry) over(ctx context.Context, f found) string {
 	object := f.subject
 	if f.trip == there(f.pair) && f.x.to == f.pair.From { // it is what the object becomes
@@ -61,15 +61,16 @@ func (q *inquiry) over(ctx context.Context, f found) string {
 		object = corpus.Restored(object, o.object)
 	}
 	version := object.GroupVersionKind().Version
+	schema := q.c.definition.schemaOf(version)
 	given := q.c.failures.free(refusal{version: version, object: object})
-	if len(given) == 0 {
+	if len(given) == 0 || len(schema.Problems(corpus.Without(object, given[0]).Object)) > 0 {
 		return ""
 	}
 	at := fieldpath.Around(given...)
 	if len(given) > 1 && len(fieldpath.Split(at)) < 2 {
 		return "" // all that they are in is spec
 	}
-	return q.c.definition.schemaOf(version).Pattern(at)
+	return schema.Pattern(at)
 }
 
 // breaks reports whether the webhook breaks down over an object.

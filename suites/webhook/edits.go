@@ -314,7 +314,7 @@ func (ed *editing) changes(version string, origin int, object *unstructured.Unst
 	schema := ed.definition.schemaOf(version)
 	problems, failed := schema.Problems(object.Object), 0
 	for _, path := range corpus.Leaves(object) {
-		if len(problems) > 0 && failed == fruitless {
+		if len(problems) > 0 && len(edits) == 0 && failed == fruitless {
 			break // no change of one field makes the object valid
 		}
 		place := "changed " + fieldpath.Generalize(path)

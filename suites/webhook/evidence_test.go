@@ -136,7 +136,11 @@ func TestOnlyWhatIsRefused(t *testing.T) {
 				return ""
 			}}}.of(t, strings.Replace(evident, "properties: {first", "required: [first], properties: {first", 1))
 			subject.Objects = 12
-			for _, r := range selected(t, subject, 1, requirement.WebhookFailureAvoided) {
+			results := selected(t, subject, 1, requirement.WebhookFailureAvoided)
+			if len(results) != 1 {
+				t.Errorf("%d results", len(results))
+			}
+			for _, r := range results {
 				if r.Verdict != requirement.Tolerated || !strings.Contains(r.Reason, test.want) || strings.Contains(r.Reason, "spec.first") || strings.Contains(r.Reason, "v2 -> v1:") {
 					t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
 				}
@@ -164,7 +168,11 @@ func TestResultsThatAreRefused(t *testing.T) {
 				return ""
 			}}}.of(t, evident)
 			subject.Objects = 12
-			for _, r := range selected(t, subject, 1, id) {
+			results := selected(t, subject, 1, id)
+			if len(results) != 1 {
+				t.Errorf("%d results", len(results))
+			}
+			for _, r := range results {
 				if r.Verdict != requirement.Failed || len(r.Findings) != 1 || r.Findings[0].Field != "spec.second" || r.Findings[0].From != "v1" {
 					t.Errorf("%s is %s: %s: %+v", r.Requirement, r.Verdict, r.Reason, r.Findings)
 				}

@@ -76,7 +76,7 @@ func (b *breakdowns) refusals(ctx SpecContext) {
 	if x != nil && x.judgement.Stopped != requirement.WebhookFailureAvoided {
 		return
 	}
-	b.trials.report(ctx, b.convertedOrClosed(), append(slices.Clone(b.failures.all(ctx)), b.failures.peculiar(ctx)...))
+	b.trials.report(ctx, b.convertedOrClosed(), append(slices.Clone(b.failures.all(ctx)), b.failures.refusedValues(ctx)...))
 }
 
 // defaced is the property of objects to be converted whatever somebody has written into the annotations that the webhook added to

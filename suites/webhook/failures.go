@@ -210,16 +210,18 @@ func peculiarities() []peculiar {
 	}
 }
 
-// peculiar returns objects with one value of a style that the webhook properly refuses, which the requirement about that style passes over: one for
+// refusedValues returns objects with one value of a style that the webhook properly refuses, which the requirement about that style passes over: one for
 // each way and field in which it takes other values. Crashes are left to that requirement.
-func (fs *failures) peculiar(ctx context.Context) []found {
+func (fs *failures) refusedValues(ctx context.Context) []found {
 	if fs.standard.unsound(ctx) != nil {
 		return nil
 	}
 	all, seen := []found(nil), map[string]bool{}
+	at := func(f found) string { return f.pair.From + " " + fieldpath.Generalize(f.path) }
 	for _, f := range fs.all(ctx) {
-		seen[f.place()] = true
+		seen[at(f)] = true // whatever the value, and on whichever way that is known
 	}
+	zeroed := map[string][]*unstructured.Unstructured{}
 	for _, pair := range fs.crossings.pairs(ctx) {
 		if fs.crossings.isClosed(ctx, pair.From) {
 			continue
@@ -227,13 +229,16 @@ func (fs *failures) peculiar(ctx context.Context) []found {
 		for _, p := range peculiarities() {
 			objects := fs.stock.singles(ctx, pair.From, p.style)
 			if p.style == corpus.Zeros {
-				objects = append(fs.zeroed(ctx, pair.From), objects...)
+				if _, known := zeroed[pair.From]; !known {
+					zeroed[pair.From] = fs.zeroed(ctx, pair.From)
+				}
+				objects = slices.Concat(zeroed[pair.From], objects)
 			}
 			for i, o := range fs.talk.answers(ctx, pair, objects) {
 				if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() {
 					continue
 				}
-				if one := fs.refusedValue(refusal{version: pair.From, object: objects[i], x: o.x}, p); one.path != "" && !seen[one.place()] {
+				if one := fs.refusedValue(refusal{version: pair.From, object: objects[i], x: o.x}, p); one.path != "" && !seen[at(one)] && !seen[one.place()] {
 					seen[one.place()] = true
 					all = append(all, one)
 				}
@@ -243,20 +248,25 @@ func (fs *failures) peculiar(ctx context.Context) []found {
 	return all
 }
 
-// zeroed returns valid objects with little else than 0, false or "" in place of another value.
+// mostZeroed is in how many objects a place is tried for which 0, false or "" is not valid.
+const mostZeroed = 2
+
+// zeroed returns valid objects with 0, false or "" in place of another value, as few as each place has one.
 func (fs *failures) zeroed(ctx context.Context, version string) []*unstructured.Unstructured {
-	schema, seen := fs.definition.schemaOf(version), map[string]bool{}
+	schema, tried := fs.definition.schemaOf(version), map[string]int{}
 	var objects []*unstructured.Unstructured
 	each := fs.stock.each(ctx, version)
 	mixed := len(fs.stock.all(ctx, version))
 	for _, object := range slices.Concat(each[mixed:], each[:mixed]) { // those with one field first
 		for _, path := range schema.Given(object) {
 			value, _ := corpus.Value(object.Object, path)
-			if !isScalar(value) || seen[fieldpath.Generalize(path)] {
+			place := fieldpath.Generalize(path)
+			if !isScalar(value) || tried[place] >= mostZeroed || ctx.Err() != nil || fs.budget.spent() {
 				continue
 			}
+			tried[place]++
 			if zero := corpus.With(object, path, reflect.Zero(reflect.TypeOf(value)).Interface()); len(schema.Problems(zero.Object)) == 0 {
-				seen[fieldpath.Generalize(path)] = true
+				tried[place] = mostZeroed
 				objects = append(objects, zero)
 			}
 		}

@@ -109,7 +109,7 @@ func (k *keeping) specially(ctx context.Context, style corpus.Style, blames func
 		findings := check(ctx, pair, objects)
 		for i := range findings {
 			// What a default fills in again is no value that was kept: nothing else comes back from such a field.
-			findings[i].effect.kept = k.survivors.on(ctx, pair).Has(findings[i].path)
+			findings[i].effect.kept = findings[i].effect.lacks != "" && k.survivors.on(ctx, pair).Has(findings[i].path)
 		}
 		return findings
 	}

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -167,7 +168,7 @@ func (s *stock) owned(ctx context.Context, version string) []*unstructured.Unstr
 			}
 			value, _ := corpus.Value(part.Object, path)
 			for _, other := range schema.All(path) {
-				if other != value {
+				if !reflect.DeepEqual(other, value) {
 					owned = append(owned, corpus.With(part, path, other))
 				}
 			}

@@ -81,6 +81,7 @@ func (s *survivors) follows(ctx context.Context, f found, pair corpus.Pair, aske
 	}
 	*asked++
 	if places := s.shown(ctx, pair, f.subject, f.effect.at); len(places) > 0 {
+		*asked += sameAgain
 		return s.definition.schemaOf(pair.To).Pattern(places[0])
 	}
 	return ""
