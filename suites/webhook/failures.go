@@ -226,22 +226,25 @@ func (fs *failures) refusedValues(ctx context.Context) []found {
 		if fs.crossings.isClosed(ctx, pair.From) {
 			continue
 		}
+		var objects []*unstructured.Unstructured
+		var of []peculiar
 		for _, p := range peculiarities() {
-			objects := fs.stock.singles(ctx, pair.From, p.style)
+			some := fs.stock.singles(ctx, pair.From, p.style)
 			if p.style == corpus.Zeros {
 				if _, known := zeroed[pair.From]; !known {
 					zeroed[pair.From] = fs.zeroed(ctx, pair.From)
 				}
-				objects = slices.Concat(zeroed[pair.From], objects)
+				some = slices.Concat(zeroed[pair.From], some)
 			}
-			for i, o := range fs.talk.answers(ctx, pair, objects) {
-				if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() {
-					continue
-				}
-				if one := fs.refusedValue(refusal{version: pair.From, object: objects[i], x: o.x}, p); one.path != "" && !seen[at(one)] && !seen[one.place()] {
-					seen[one.place()] = true
-					all = append(all, one)
-				}
+			objects, of = append(objects, some...), append(of, slices.Repeat([]peculiar{p}, len(some))...)
+		}
+		for i, o := range fs.talk.answers(ctx, pair, objects) {
+			if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() {
+				continue
+			}
+			if one := fs.refusedValue(refusal{version: pair.From, object: objects[i], x: o.x}, of[i]); one.path != "" && !seen[at(one)] && !seen[one.place()] {
+				seen[one.place()] = true
+				all = append(all, one)
 			}
 		}
 	}
