@@ -147,8 +147,8 @@ func (s *stock) styled(ctx context.Context, version string, style corpus.Style, 
 	return objects
 }
 
-// owned returns objects that have one field each, or one item of a list with all that is in it, which is there for all of its fields. A field with few
-// values has each of them: a sample has only one, and webhooks take other ways for the others.
+// owned returns objects that have one field each, or one item of a list with all that is in it, which is there for all of its fields. A field with an
+// enum has each member: a sample has only one, and webhooks take other ways for the others.
 func (s *stock) owned(ctx context.Context, version string) []*unstructured.Unstructured {
 	schema, seen := s.definition.schemaOf(version), map[string]bool{}
 	var owned []*unstructured.Unstructured
@@ -168,7 +168,7 @@ func (s *stock) owned(ctx context.Context, version string) []*unstructured.Unstr
 			}
 			value, _ := corpus.Value(part.Object, path)
 			for _, other := range schema.All(path) {
-				if !reflect.DeepEqual(other, value) {
+				if _, isSwitch := other.(bool); !isSwitch && !reflect.DeepEqual(other, value) { // false is for webhook.conversion.zero-values
 					owned = append(owned, corpus.With(part, path, other))
 				}
 			}

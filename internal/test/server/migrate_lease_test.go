@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -150,14 +151,18 @@ func lost(t *testing.T, s *scene, client kubernetes.Interface) {
 	s.populate(4)
 	s.change(fixtures.StoredAt("v1"))
 	config := hooked(s.config, writes, 2, func(r *http.Request) *http.Response {
-		lease, err := s.lease(client) //nolint:contextcheck // that of the test, not of the request
+		err := retry.RetryOnConflict(retry.DefaultBackoff, func() error { //nolint:contextcheck // that of the test, not of the request; the migration may renew it just then
+			lease, err := s.lease(client)
+			if err != nil {
+				return err
+			}
+			lease.Spec.HolderIdentity = new("another")
+			_, err = client.CoordinationV1().Leases(lease.Namespace).Update(t.Context(), lease, metav1.UpdateOptions{})
+			return err
+		})
 		if err != nil {
 			t.Error(err)
-			return nil
-		}
-		lease.Spec.HolderIdentity = new("another")
-		if _, err := client.CoordinationV1().Leases(lease.Namespace).Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil { //nolint:contextcheck // that of the test, not of the request
-			t.Error(err)
+			return nil // or nobody would end it
 		}
 		<-r.Context().Done()
 		return nil
