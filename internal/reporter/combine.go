@@ -23,11 +23,13 @@ func combine(r *reports.Report, causes []*Cause) []*Cause {
 			into[c] = list
 		}
 	}
-	for range causes { // one that is taken itself takes nothing
-		for c, other := range into {
-			if whole := into[other]; whole != nil && whole != c {
-				into[c] = whole
+	for _, c := range causes { // one that is taken itself takes nothing
+		for range causes {
+			whole := into[into[c]]
+			if whole == nil || whole == c {
+				break
 			}
+			into[c] = whole
 		}
 	}
 	for _, c := range causes { // what one takes says nothing of others

@@ -17,7 +17,11 @@ func (q *inquiry) breakdowns(ctx context.Context, places []found) {
 			continue
 		}
 		if f.path == "" && f.effect.where == "" && (crashed(&f.x) || violatedBy(f.x) == "") {
-			places[i].path = q.over(ctx, q.c.examiner.smallest(ctx, q.what, f))
+			least := f
+			if i > 0 { // the first is the example, which is small
+				least = q.c.examiner.smallest(ctx, q.what, f)
+			}
+			places[i].path = q.over(ctx, least)
 		}
 		if !crashed(&f.x) {
 			continue
