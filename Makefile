@@ -33,10 +33,11 @@ build: ## Build bin/crdconform
 	$(GO) build -o $(BIN)/crdconform ./cmd/crdconform
 
 test: ## Run every requirement, every command and every fault, and what runs concurrently with the race detector
-	@$(MAKE) --no-print-directory --jobs 2 test-light test-plain test-race
+	@$(MAKE) --no-print-directory --keep-going test-race test-plain test-light
 # A module of its own, which ./... does not reach.
 test-light: ; cd gotest && $(TEST) ./...
 test-plain: ; $(TEST) -shuffle=on $(ALL)
+# Before the others and not beside them: much of it sends load at a rate, to programs that have seconds to answer an order.
 test-race: ; $(RACE) -p 1 -short $(RACY)
 
 test-short: ## Run the quick tests; what has not changed since they passed is not run again
