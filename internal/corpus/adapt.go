@@ -42,6 +42,7 @@ const (
 	mostShrinking = 250  // of these, for one rejection
 	mostNeeded    = 40   // of these, with a field more
 	mostSuiting   = 120  // of these, with another value of one field
+	mostBeside    = 6    // other known values that one may be replaced by
 )
 
 // Learn makes n plain objects and sees which are refused. It finds out which values the refused ones are refused for, and
@@ -355,14 +356,34 @@ func (l *learning) suit(ctx context.Context, object *unstructured.Unstructured, 
 			}
 			return true
 		}
-		for _, value := range l.g.besides(n, refused) {
+		others := l.g.besides(n, refused)
+		for at, value := range others[:min(len(others), mostBeside)] {
 			if l.asked < ends && l.takes(ctx, With(object, path, value)) {
 				l.g.avoid(n, refused)
+				l.avoid(ctx, object, path, n, slices.Delete(others, at, at+1))
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// avoid has a place no longer get those of its values for which an object is refused, so that they are not learned one by one.
+func (l *learning) avoid(ctx context.Context, object *unstructured.Unstructured, path string, n *node, values []any) {
+	var candidates []*unstructured.Unstructured
+	var tried []any
+	for _, value := range values {
+		candidate := With(object, path, value)
+		l.g.schema.Prepare(candidate.Object)
+		if len(l.g.schema.Problems(candidate.Object)) == 0 {
+			candidates, tried = append(candidates, candidate), append(tried, value)
+		}
+	}
+	for i, cause := range l.ask(ctx, candidates) {
+		if cause != "" {
+			l.g.avoid(n, tried[i])
+		}
+	}
 }
 
 // unproven returns the suspects without those whose values are not refused in an object that was accepted.

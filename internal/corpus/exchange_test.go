@@ -254,6 +254,25 @@ func TestLearnKeepsApart(t *testing.T) {
 
 // TestLearnFindsWhatIsMissing has a webhook want fields that the schema does not require: all objects have them once that is learned,
 // even if none but the sample was accepted.
+// TestLearnAvoidsWhatIsRefused has many of the texts that a pattern allows refused. It takes a few rejections, and not one for each text.
+func TestLearnAvoidsWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	g := defined(t, widget(spec(`address: {type: string, pattern: '^(.|\n)+:[1-9][0-9]{0,3}$'}`))).Generator("v1", 1, nil)
+	adapted := g.Learn(t.Context(), 100, func(_ context.Context, objects []*unstructured.Unstructured) []string {
+		causes := make([]string, len(objects))
+		for i, object := range objects {
+			value, _ := Value(object.Object, "spec.address")
+			if address, is := value.(string); is && strings.Count(address, ":") > 1 {
+				causes[i] = "it has two ports"
+			}
+		}
+		return causes
+	})
+	if n := len(adapted.Rejections); n == 0 || n > 3 || len(adapted.Objects) < 100 {
+		t.Errorf("%d objects after %d rejections: %v", len(adapted.Objects), n, adapted.Rejections)
+	}
+}
+
 func TestLearnFindsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	d := defined(t, widget(spec("inner: {type: object, properties: {key: {type: string}, other: {type: string}}}, name: {type: string}, must: {type: string}")))

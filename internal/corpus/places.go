@@ -272,14 +272,12 @@ func (g *Generator) ofSort(n *node, sort int) (any, bool) {
 	return g.maker(Plain, sort, 0).value(n), true
 }
 
-// besides returns a few of the other values that a place has, if it has but a few known ones.
+// besides returns the other values that a place has, if it has but a few known ones.
 func (g *Generator) besides(n *node, value any) []any {
-	const most = 6
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	p := &g.places[n.id]
-	others := slices.DeleteFunc(slices.Concat(p.full, anyOf(p.pool)), func(other any) bool { return equal(other, value) })
-	return others[:min(len(others), most)]
+	return slices.DeleteFunc(slices.Concat(p.full, anyOf(p.pool)), func(other any) bool { return equal(other, value) })
 }
 
 // avoid has a place no longer get one of the values that are known for it.
