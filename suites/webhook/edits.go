@@ -65,6 +65,7 @@ func (ed *editing) edits() property {
 		var changes, removals, settings, firsts []edit
 		home := ed.homeEdits(ctx, pair.From)
 		trips := ed.journeys.roundTrip(ctx, pair, objects)
+		own := ed.owned(pair, objects, trips)
 		for i, t := range trips {
 			if t.there.object == nil || ed.budget.spent() {
 				continue
@@ -74,7 +75,7 @@ func (ed *editing) edits() property {
 				ed.addHome(home, pair, i, corpus.Restored(objects[i], t.back.object))
 			}
 			beside := ""
-			noted, nth := len(converted.GetAnnotations()) > len(objects[i].GetAnnotations()), i
+			noted, nth, notes := len(converted.GetAnnotations()) > len(objects[i].GetAnnotations()), i, notesOf(converted, objects[i])
 			of := [2]bool{i < samples, noted}
 			if triedOf[of] == nil {
 				triedOf[of] = map[string]int{}
@@ -95,7 +96,13 @@ func (ed *editing) edits() property {
 				if noted && items(converted) < items(objects[i]) {
 					at = hidesItems
 				}
-				changes = append(changes, ed.changes(pair.To, i, converted, others, some, tried, at)...)
+				these := ed.changes(pair.To, i, converted, others, some, tried, at)
+				own.note(these, notes)
+				changes = append(changes, these...)
+			}
+			if noted && ed.stock.isSingle(pair.From, i) {
+				more, less := ed.ownEdits(pair.To, i, converted, others, notes, own)
+				changes, removals = append(changes, more...), append(removals, less...)
 			}
 			if some > 0 && noted { // what is set can only be dropped because of notes
 				settings = append(settings, ed.settings(pair.To, i, converted, others, some, tried)...)

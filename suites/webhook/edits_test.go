@@ -1,7 +1,9 @@
 package webhook
 
 import (
+	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -98,5 +100,66 @@ func TestEditsRaiseGeneration(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEditsOfWhatIsNotedAlone has a webhook keep the text of a duration that is not in seconds, beside a field that the other version lacks. Objects
+// with many fields have a note about that one, and a duration that needs none.
+func TestEditsOfWhatIsNotedAlone(t *testing.T) {
+	t.Parallel()
+	const key = "example.com/only"
+	definition := strings.Replace(numbers(`{spec: {type: object, properties: {timeout: {type: string, pattern: '^[0-9]{1,4}(s|m)$', default: 30s}, owner: {type: string}}}}`), "schema: *schema}",
+		`schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {seconds: {type: integer, minimum: 0, maximum: 9999}}}}}}}`, 1)
+	webhook := func(isStale bool) stranger {
+		return stranger{converts: func(from, to string, object map[string]any) string {
+			spec, is := object["spec"].(map[string]any)
+			if !is || from == to {
+				return ""
+			}
+			notes, kept := metadataOf(object, "annotations"), map[string]any{}
+			if from == "v1" {
+				if owner, is := spec["owner"]; is {
+					kept["owner"] = owner
+				}
+				if text, is := spec["timeout"].(string); is {
+					seconds, _ := strconv.Atoi(text[:len(text)-1])
+					if strings.HasSuffix(text, "m") {
+						seconds *= 60
+					}
+					spec["seconds"] = seconds
+					if fmt.Sprintf("%ds", seconds) != text {
+						kept["timeout"], kept["seconds"] = text, seconds
+					}
+				}
+				delete(spec, "owner")
+				delete(spec, "timeout")
+				if text, _ := json.Marshal(kept); len(kept) > 0 {
+					notes[key] = string(text)
+				}
+				return ""
+			}
+			text, _ := notes[key].(string)
+			_ = json.Unmarshal([]byte(text), &kept)
+			delete(notes, key)
+			if seconds, is := spec["seconds"]; is {
+				spec["timeout"] = fmt.Sprintf("%vs", seconds)
+				if was, is := kept["timeout"]; is && (isStale || fmt.Sprint(kept["seconds"]) == fmt.Sprint(seconds)) {
+					spec["timeout"] = was
+				}
+			}
+			if owner, is := kept["owner"]; is {
+				spec["owner"] = owner
+			}
+			delete(spec, "seconds")
+			return ""
+		}}
+	}
+	for isStale, want := range map[bool]requirement.Verdict{false: requirement.Passed, true: requirement.Failed} {
+		for seed := range int64(3) {
+			r := selected(t, served{handler: webhook(isStale)}.of(t, definition), seed, requirement.WebhookConversionEdits)[0]
+			if r.Verdict != want {
+				t.Errorf("stale %t, seed %d: got %s: %s", isStale, seed, r.Verdict, r.Reason)
+			}
+		}
 	}
 }

@@ -1,0 +1,110 @@
+package webhook
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fieldpath"
+)
+
+// A place is edited once, in the first object that has it. A note about its value may be in another one only: a webhook that turns 5m into 300
+// seconds keeps the text of that, and none of 30s, which is what every object has by default. So an object about one field is edited in that
+// field once more, if the webhook noted something that it had not in the others.
+
+// editsPerOwn is how many places of an object about one field are edited because of its notes.
+const editsPerOwn = 2
+
+// owning knows what the objects about one field have of their own.
+type owning struct {
+	singles int
+	values  map[string]int             // how many of these have a value, by its place and text
+	noted   map[string]map[string]bool // what was noted in objects that were edited, by the place of the edit
+}
+
+// owned counts the values of converted objects about one field.
+func (ed *editing) owned(pair corpus.Pair, objects []*unstructured.Unstructured, trips []trip) *owning {
+	own := &owning{values: map[string]int{}, noted: map[string]map[string]bool{}}
+	for i, t := range trips {
+		if t.there.object == nil || !ed.stock.isSingle(pair.From, i) {
+			continue
+		}
+		own.singles++
+		object := corpus.Restored(objects[i], t.there.object)
+		for _, path := range corpus.Leaves(object) {
+			own.values[valueAt(object, path)]++
+		}
+	}
+	return own
+}
+
+// valueAt is a text for a value and its place.
+func valueAt(object *unstructured.Unstructured, path string) string {
+	value, _ := corpus.Value(object.Object, path)
+	return fmt.Sprintf("%s = %v", fieldpath.Generalize(path), value)
+}
+
+// note remembers what is noted in objects that were edited.
+func (own *owning) note(edits []edit, notes []string) {
+	for _, e := range edits {
+		place := fieldpath.Generalize(e.path)
+		if own.noted[place] == nil {
+			own.noted[place] = map[string]bool{}
+		}
+		for _, noted := range notes {
+			own.noted[place][noted] = true
+		}
+	}
+}
+
+// isNew reports whether something is noted that was not in any object that was edited at a place.
+func (own *owning) isNew(path string, notes []string) bool {
+	for _, noted := range notes {
+		if !own.noted[fieldpath.Generalize(path)][noted] {
+			return true
+		}
+	}
+	return false
+}
+
+// notesOf returns what the annotations are about that an original did not have: their names, and the fields of those that are JSON.
+func notesOf(object, original *unstructured.Unstructured) []string {
+	had := original.GetAnnotations()
+	var notes []string
+	for name, text := range object.GetAnnotations() {
+		if _, is := had[name]; is {
+			continue
+		}
+		var fields map[string]any
+		if json.Unmarshal([]byte(text), &fields) != nil {
+			notes = append(notes, name)
+			continue
+		}
+		for _, path := range corpus.Leaves(&unstructured.Unstructured{Object: fields}) {
+			notes = append(notes, name+" "+fieldpath.Generalize(path))
+		}
+	}
+	return notes
+}
+
+// ownEdits returns edits that change, and edits that remove, what an object about one field has of its own.
+func (ed *editing) ownEdits(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, notes []string, own *owning) (changes, removals []edit) {
+	schema := ed.definition.schemaOf(version)
+	for _, path := range corpus.Leaves(object) {
+		if own.values[valueAt(object, path)] > max(1, own.singles/2) || !own.isNew(path, notes) || len(changes) == editsPerOwn || fieldpath.Split(path)[0].Key == "metadata" {
+			continue
+		}
+		variant := changed(schema, object, others, path)
+		if variant == nil {
+			continue
+		}
+		changes = append(changes, ed.edited(version, object, variant, origin, path))
+		if e, is := ed.removal(version, origin, object, path); is {
+			removals = append(removals, e)
+		}
+	}
+	own.note(changes, notes)
+	return changes, removals
+}
