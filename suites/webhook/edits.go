@@ -63,16 +63,16 @@ func (ed *editing) edits() property {
 		samples := len(ed.env.Subject.Corpus.Objects(pair.From)) // which come first, and take no place away from what was generated
 		triedOf := map[[2]bool]map[string]int{}                  // of samples and others, with notes and without
 		var changes, removals, settings, firsts []edit
-		home := ed.homeEdits(ctx, pair.From)
+		home := ed.homeEdits(ctx, pair.From, objects)
 		trips := ed.journeys.roundTrip(ctx, pair, objects)
-		own := ed.owned(pair, objects, trips)
+		own := newOwning(ed.converted(pair, objects, trips))
 		for i, t := range trips {
 			if t.there.object == nil || ed.budget.spent() {
 				continue
 			}
 			converted := corpus.Restored(objects[i], t.there.object)
 			if t.back.object != nil && annotated(t.back.object) > annotated(objects[i].Object) { // what was kept is there still, and may be stale
-				ed.addHome(home, pair, i, corpus.Restored(objects[i], t.back.object))
+				ed.addHome(home, pair, i, objects[i], corpus.Restored(objects[i], t.back.object))
 			}
 			beside := ""
 			noted, nth, notes := len(converted.GetAnnotations()) > len(objects[i].GetAnnotations()), i, notesOf(converted, objects[i])

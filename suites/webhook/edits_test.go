@@ -110,14 +110,19 @@ func TestEditsOfWhatIsNotedAlone(t *testing.T) {
 	const key = "example.com/only"
 	definition := strings.Replace(numbers(`{spec: {type: object, properties: {timeout: {type: string, pattern: '^[0-9]{1,4}(s|m)$', default: 30s}, owner: {type: string}}}}`), "schema: *schema}",
 		`schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {seconds: {type: integer, minimum: 0, maximum: 9999}}}}}}}`, 1)
-	webhook := func(isStale bool) stranger {
+	webhook := func(isStale, stays bool) stranger {
 		return stranger{converts: func(from, to string, object map[string]any) string {
 			spec, is := object["spec"].(map[string]any)
 			if !is || from == to {
 				return ""
 			}
 			notes, kept := metadataOf(object, "annotations"), map[string]any{}
+			text, _ := notes[key].(string)
+			_ = json.Unmarshal([]byte(text), &kept)
 			if from == "v1" {
+				if !stays {
+					kept = map[string]any{}
+				}
 				if owner, is := spec["owner"]; is {
 					kept["owner"] = owner
 				}
@@ -127,8 +132,8 @@ func TestEditsOfWhatIsNotedAlone(t *testing.T) {
 						seconds *= 60
 					}
 					spec["seconds"] = seconds
-					if fmt.Sprintf("%ds", seconds) != text {
-						kept["timeout"], kept["seconds"] = text, seconds
+					if kept["seconds"] = seconds; fmt.Sprintf("%ds", seconds) != text {
+						kept["timeout"] = text
 					}
 				}
 				delete(spec, "owner")
@@ -138,9 +143,9 @@ func TestEditsOfWhatIsNotedAlone(t *testing.T) {
 				}
 				return ""
 			}
-			text, _ := notes[key].(string)
-			_ = json.Unmarshal([]byte(text), &kept)
-			delete(notes, key)
+			if !stays {
+				delete(notes, key)
+			}
 			if seconds, is := spec["seconds"]; is {
 				spec["timeout"] = fmt.Sprintf("%vs", seconds)
 				if was, is := kept["timeout"]; is && (isStale || fmt.Sprint(kept["seconds"]) == fmt.Sprint(seconds)) {
@@ -154,11 +159,21 @@ func TestEditsOfWhatIsNotedAlone(t *testing.T) {
 			return ""
 		}}
 	}
-	for isStale, want := range map[bool]requirement.Verdict{false: requirement.Passed, true: requirement.Failed} {
+	for name, test := range map[string]struct {
+		webhook stranger
+		want    requirement.Verdict
+	}{
+		"as long as the number is the same": {webhook(false, false), requirement.Passed},
+		"always":                            {webhook(true, false), requirement.Failed},
+		"in a note that stays":              {webhook(false, true), requirement.Failed},
+	} {
 		for seed := range int64(3) {
-			r := selected(t, served{handler: webhook(isStale)}.of(t, definition), seed, requirement.WebhookConversionEdits)[0]
-			if r.Verdict != want {
-				t.Errorf("stale %t, seed %d: got %s: %s", isStale, seed, r.Verdict, r.Reason)
+			r := selected(t, served{handler: test.webhook}.of(t, definition), seed, requirement.WebhookConversionEdits)[0]
+			if r.Verdict != test.want {
+				t.Errorf("%s, seed %d: got %s: %s", name, seed, r.Verdict, r.Reason)
+			}
+			if r.Verdict == requirement.Failed {
+				t.Log(r.Reason)
 			}
 		}
 	}

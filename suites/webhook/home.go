@@ -20,22 +20,33 @@ type homeEdits struct {
 
 	tried  [2]map[string]int                   // the places, of objects about many fields and about one: notes may be replaced only when there are others
 	others func() []*unstructured.Unstructured // with values for changes
+	own    func() *owning
 }
 
-func (ed *editing) homeEdits(ctx context.Context, version string) *homeEdits {
-	return &homeEdits{tried: [2]map[string]int{{}, {}}, others: sync.OnceValue(func() []*unstructured.Unstructured {
-		return ed.stock.styled(ctx, version, corpus.Plain, editedObjects)
-	})}
+func (ed *editing) homeEdits(ctx context.Context, version string, objects []*unstructured.Unstructured) *homeEdits {
+	return &homeEdits{
+		tried: [2]map[string]int{{}, {}},
+		others: sync.OnceValue(func() []*unstructured.Unstructured {
+			return ed.stock.styled(ctx, version, corpus.Plain, editedObjects)
+		}),
+		own: sync.OnceValue(func() *owning { return newOwning(objects[min(ed.stock.mixed[version], len(objects)):]) }),
+	}
 }
 
 // addHome adds edits of an object with notes that has come back to the first version of a pair.
-func (ed *editing) addHome(home *homeEdits, pair corpus.Pair, origin int, object *unstructured.Unstructured) {
-	tried := home.tried[0]
-	if ed.stock.isSingle(pair.From, origin) {
+func (ed *editing) addHome(home *homeEdits, pair corpus.Pair, origin int, original, object *unstructured.Unstructured) {
+	tried, isSingle := home.tried[0], ed.stock.isSingle(pair.From, origin)
+	if isSingle {
 		tried = home.tried[1]
 	}
 	home.removals = append(home.removals, ed.homeRemovals(pair, origin, object, tried)...)
-	home.changes = append(home.changes, ed.changes(pair.From, origin, object, home.others(), editsPerObject, tried, showsAll)...)
+	changes, notes := ed.changes(pair.From, origin, object, home.others(), editsPerObject, tried, showsAll), notesOf(object, original)
+	home.own().note(changes, notes)
+	home.changes = append(home.changes, changes...)
+	if isSingle {
+		more, less := ed.ownEdits(pair.From, origin, object, home.others(), notes, home.own())
+		home.changes, home.removals = append(home.changes, more...), append(home.removals, less...)
+	}
 }
 
 // atHome returns what edits at home do not outlast: values that come back, and changes that are undone on the way to the second version of a pair

@@ -24,20 +24,26 @@ type owning struct {
 	noted   map[string]map[string]bool // what was noted in objects that were edited, by the place of the edit
 }
 
-// owned counts the values of converted objects about one field.
-func (ed *editing) owned(pair corpus.Pair, objects []*unstructured.Unstructured, trips []trip) *owning {
-	own := &owning{values: map[string]int{}, noted: map[string]map[string]bool{}}
-	for i, t := range trips {
-		if t.there.object == nil || !ed.stock.isSingle(pair.From, i) {
-			continue
-		}
-		own.singles++
-		object := corpus.Restored(objects[i], t.there.object)
+// newOwning counts the values of objects about one field.
+func newOwning(singles []*unstructured.Unstructured) *owning {
+	own := &owning{singles: len(singles), values: map[string]int{}, noted: map[string]map[string]bool{}}
+	for _, object := range singles {
 		for _, path := range corpus.Leaves(object) {
 			own.values[valueAt(object, path)]++
 		}
 	}
 	return own
+}
+
+// converted returns what the objects about one field become at the second version of a pair.
+func (ed *editing) converted(pair corpus.Pair, objects []*unstructured.Unstructured, trips []trip) []*unstructured.Unstructured {
+	var singles []*unstructured.Unstructured
+	for i, t := range trips {
+		if t.there.object != nil && ed.stock.isSingle(pair.From, i) {
+			singles = append(singles, corpus.Restored(objects[i], t.there.object))
+		}
+	}
+	return singles
 }
 
 // valueAt is a text for a value and its place.
