@@ -52,6 +52,9 @@ type Loss struct {
 	selector bool // it is a label selector without requirements
 }
 
+// Reordered reports whether both values are lists of the same items, in another order.
+func (l Loss) Reordered() bool { return sameItems(l.Before, l.After) }
+
 // Dull reports whether the value says little: it is null, 0, false, or there is nothing in it. That {} is there may say all that there is
 // to say.
 func (l Loss) Dull() bool {
@@ -85,7 +88,7 @@ func (l Loss) String() string {
 		text += fmt.Sprintf(" (%d items, and not %d)", is, was)
 	}
 	switch {
-	case sameItems(l.Before, l.After):
+	case l.Reordered():
 		text += ": the same items in another order"
 	case l.reordered:
 		text += ": items in another order"

@@ -52,6 +52,7 @@ type mapping struct {
 	shallow    bool  // an entry of a map whose entries may be anything: API servers prune what is inside
 	preserve   bool
 	embedded   bool
+	atomic     bool  // it has one owner as a whole
 	beyond     *node // what a value has that the schema keeps and does not describe; nil if there is nothing of the kind
 
 	// marks says that a value is there for a reason even if there is nothing in it, as of emptyDir: {}.
@@ -139,7 +140,7 @@ func (c *compiler) place(s *structuralschema.Structural, more []*structuralschem
 func (c *compiler) node(s *structuralschema.Structural, more []*structuralschema.NestedValueValidation, path string) (*node, []choice) {
 	n := &node{
 		id: c.nodes, path: path, kind: kindOf(s), nullable: s.Nullable, def: s.Default.Object,
-		mapping: mapping{preserve: s.XPreserveUnknownFields, embedded: s.XEmbeddedResource}, listing: listing{listKeys: s.XListMapKeys},
+		mapping: mapping{preserve: s.XPreserveUnknownFields, embedded: s.XEmbeddedResource, atomic: s.XMapType != nil && *s.XMapType == "atomic"}, listing: listing{listKeys: s.XListMapKeys},
 	}
 	if s.XListType != nil && *s.XListType != "atomic" {
 		n.listType = *s.XListType

@@ -116,6 +116,18 @@ func Vacant(object map[string]any, path string) string {
 	return path
 }
 
+// Owned returns the beginning of a path up to the first map that is atomic, of which a manager of server-side apply has the whole or nothing; the path
+// if there is none.
+func (s *Schema) Owned(path string) string {
+	way := fieldpath.Split(path)
+	for i := range way {
+		if n := s.at(way[:i]); n != nil && n.atomic {
+			return fieldpath.Join(way[:i])
+		}
+	}
+	return path
+}
+
 // Pattern returns the place of a path as users write it: with * in place of such a key.
 func (s *Schema) Pattern(path string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(s.Place(path), "['*']", ".*"), ".")

@@ -424,7 +424,8 @@ func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 		undone, _ := r.losses(at, effect.after, r.fields(at, got.Object))
 		shown := r.changed(at, before[at].Object, got.Object)
 		undone = slices.DeleteFunc(undone, func(l corpus.Loss) bool {
-			return !touches(effect.places, l.Path) || at != version && touches(effect.partial, l.Path) && touches(shown, l.Path)
+			return !touches(effect.places, l.Path) || at != version && (touches(effect.partial, l.Path) && touches(shown, l.Path) ||
+				r.isElsewhere(l, before[at].Object, got.Object, shown) || r.keepsOrder(l, before[at].Object, views[version]))
 		})
 		if len(undone) > 0 && r.soundAfresh(ctx, o, version, edited) {
 			r.failLosing(ctx, o, at, undone, "created at %s, fields patched at %s, read at %s (stored at %s): the patch did not take effect", o.version, version, at, r.storage)
@@ -433,7 +434,10 @@ func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 			continue // what only the object's own version has may be kept for that one alone
 		}
 		removed, _ := r.losses(at, r.fields(at, before[at].Object), r.fields(at, got.Object))
-		if removed = slices.DeleteFunc(removed, func(l corpus.Loss) bool { return touches(effect.places, l.Path) }); len(removed) > 0 && r.soundAfresh(ctx, o, version, edited) {
+		removed = slices.DeleteFunc(removed, func(l corpus.Loss) bool {
+			return touches(effect.places, l.Path) || at != version && touches(effect.partial, l.Path) && r.replaces(ctx, version, edits, at, l.Path)
+		})
+		if len(removed) > 0 && r.soundAfresh(ctx, o, version, edited) {
 			r.failLosing(ctx, o, at, removed, "created at %s, other fields patched at %s, read at %s before and after (stored at %s)", o.version, version, at, r.storage)
 		}
 	}

@@ -291,7 +291,14 @@ func (fs *failures) refusedValue(r refusal, p peculiar) found {
 	path := strings.Join(blamed, ", ")
 	message := fmt.Sprintf("conversion failed for an object that the schema allows, with %s at %s: %s", p.words, path, r.x.judgement.Rejected())
 	one := found{finding: finding{0, pair.String(), path, message, requirement.PartRefusedValue, r.x, effect{sort: refused}}, pair: pair, subject: r.object}
-	one.again = fs.refusedAgain(r, path, func(r refusal) found { return fs.refusedValue(r, p) })
+	if len(blamed) > 1 {
+		one.effect.where = fieldpath.Around(blamed...)
+	}
+	again := fs.refusedAgain(r, path, func(r refusal) found { return fs.refusedValue(r, p) })
+	one.again = func(ctx context.Context, object *unstructured.Unstructured) (found, bool) {
+		other, is := again(ctx, object)
+		return other, is && other.path == path // a smaller one may have such values in more fields
+	}
 	return one
 }
 

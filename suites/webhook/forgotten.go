@@ -108,8 +108,8 @@ func (t tally) lacks(place, text string, before tally) bool {
 }
 
 // forgets reports whether a hidden value is gone because of an edit that has nothing to do with it. It may have if the edit shows in the
-// same list, all of which a webhook may replace, if the other version shows the value, if the edit removes what the value is in, or if the
-// value does not come back either from an object that had both from the start.
+// same list, all of which a webhook may replace, if the other version shows the value, if the edit removes what the value is in, if what it
+// replaces has such a value in it in other objects, or if the value does not come back either from an object that had both from the start.
 func (ed *editing) forgets(ctx context.Context, pair corpus.Pair, original *unstructured.Unstructured, e edit, before map[string]any, path string) bool {
 	schema := ed.definition.schemaOf(pair.From)
 	value, _ := corpus.Value(before, path)
@@ -120,7 +120,7 @@ func (ed *editing) forgets(ctx context.Context, pair corpus.Pair, original *unst
 	again := ed.talk.convert(ctx, reverse(pair), []*unstructured.Unstructured{e.read})[0]
 	alone := ed.talk.convert(ctx, reverse(pair), []*unstructured.Unstructured{e.object})[0]
 	if plain[0].object == nil || plain[1].object == nil || again.object == nil || alone.object == nil ||
-		lacks(before, again.object) || !lacks(before, alone.object) || ed.shows(ctx, pair, original, path) {
+		lacks(before, again.object) || !lacks(before, alone.object) || ed.shows(ctx, pair, original, path) || ed.holds(ctx, pair, e.path, path) {
 		return false
 	}
 	does := apart(schema, plain[0].object, plain[1].object)
@@ -159,6 +159,27 @@ func (ed *editing) forgets(ctx context.Context, pair corpus.Pair, original *unst
 func (ed *editing) shows(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string) bool {
 	_, has := corpus.Value(object.Object, path)
 	return has && len(ed.survivors.shown(ctx, pair, object, path)) > 0
+}
+
+// mostHolding is how many objects are asked about to learn what holds a value.
+const mostHolding = 6
+
+// holds reports whether a field of the second version of a pair has in it what is at a path of the first, as a cron expression has the minute, although
+// it may not in the object at hand: one that has both the parts and the raw text.
+func (ed *editing) holds(ctx context.Context, pair corpus.Pair, field, path string) bool {
+	asked := 0
+	for _, object := range ed.stock.each(ctx, pair.From) {
+		if _, has := corpus.Value(object.Object, path); !has {
+			continue
+		}
+		if asked++; asked > mostHolding {
+			return false
+		}
+		if slices.ContainsFunc(ed.survivors.shown(ctx, pair, object, path), func(at string) bool { return fieldpath.Within(at, field) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // itemOf returns the outermost list that a path leads into, and whether there is one.

@@ -2,7 +2,9 @@ package webhook
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -240,4 +242,56 @@ func TestShownIsNotForgotten(t *testing.T) {
 func plainText(value any) string {
 	text, _ := json.Marshal(value)
 	return string(text)
+}
+
+// TestPartsOfWhatIsReplaced has v1 hold in one text what v2 has in parts, or as it is. The parts that are beside the text at v2 are kept in an
+// annotation, until the text is another one.
+func TestPartsOfWhatIsReplaced(t *testing.T) {
+	t.Parallel()
+	const key = "example.com/was"
+	definition := strings.Replace(numbers(`{spec: {type: object, properties: {at: {type: string}, note: {type: string}}}}`), "schema: *schema}",
+		`schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {note: {type: string}, at: {type: object, properties: {raw: {type: string}, hour: {type: integer, minimum: 0, maximum: 99}}}}}}}}}`, 1)
+	parsed := func(text string) map[string]any {
+		if hour, err := strconv.ParseInt(text, 10, 8); err == nil && fmt.Sprint(hour) == text && hour >= 0 && hour < 100 {
+			return map[string]any{"hour": hour}
+		}
+		return map[string]any{"raw": text}
+	}
+	webhook := func(forgets bool) stranger {
+		return stranger{converts: func(from, to string, object map[string]any) string {
+			spec, notes := specOf(object), metadataOf(object, "annotations")
+			was, _ := notes[key].(string)
+			if delete(notes, key); spec == nil || from == to {
+				return ""
+			}
+			if at, is := spec["at"].(map[string]any); is {
+				text, isRaw := at["raw"].(string)
+				if hour, is := at["hour"]; is && !isRaw {
+					text = fmt.Sprint(hour)
+				}
+				if spec["at"] = text; fmt.Sprint(parsed(text)) != fmt.Sprint(at) {
+					kept, _ := json.Marshal(map[string]any{"text": text, "note": spec["note"], "at": at})
+					notes[key] = string(kept)
+				}
+			} else if text, is := spec["at"].(string); is {
+				var kept struct {
+					Text string
+					Note any
+					At   map[string]any
+				}
+				spec["at"] = parsed(text)
+				if json.Unmarshal([]byte(was), &kept) == nil && kept.Text == text && (!forgets || kept.Note == spec["note"]) {
+					spec["at"] = kept.At
+				}
+			}
+			return ""
+		}}
+	}
+	for forgets, want := range map[bool]requirement.Verdict{false: requirement.Passed, true: requirement.Failed} {
+		for seed := range int64(3) {
+			if r := selected(t, served{handler: webhook(forgets)}.of(t, definition), seed, requirement.WebhookConversionEdits)[0]; r.Verdict != want {
+				t.Errorf("forgets with another note: %t, seed %d: got %s, want %s: %s", forgets, seed, r.Verdict, want, r.Reason)
+			}
+		}
+	}
 }

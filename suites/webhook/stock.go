@@ -147,8 +147,8 @@ func (s *stock) styled(ctx context.Context, version string, style corpus.Style, 
 	return objects
 }
 
-// owned returns objects that have one field each, or one item of a list with all that is in it, which is there for all of its fields. A field with an
-// enum has each member: a sample has only one, and webhooks take other ways for the others.
+// owned returns objects that have one field each, or one item of a list or an atomic map with all that is in it, which is there for all of its fields. A
+// field with an enum has each member: a sample has only one, and webhooks take other ways for the others.
 func (s *stock) owned(ctx context.Context, version string) []*unstructured.Unstructured {
 	schema, seen := s.definition.schemaOf(version), map[string]bool{}
 	var owned []*unstructured.Unstructured
@@ -157,7 +157,7 @@ func (s *stock) owned(ctx context.Context, version string) []*unstructured.Unstr
 			if seen[fieldpath.Generalize(path)] {
 				continue
 			}
-			part := corpus.Only(object, path)
+			part := corpus.Only(object, schema.Owned(path))
 			owned = append(owned, part)
 			leaves := corpus.Leaves(part)
 			for _, path := range leaves {

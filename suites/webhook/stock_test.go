@@ -52,3 +52,19 @@ func TestOwned(t *testing.T) {
 		t.Errorf("there are %d for %d places", len(kinds), len(of))
 	}
 }
+
+// TestOwnedWhole has a webhook refuse a map that lacks something. Where the map is atomic, no manager of server-side apply has less than all of it.
+func TestOwnedWhole(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]requirement.Verdict{"granular": requirement.Failed, "atomic": requirement.Passed} {
+		subject := served{handler: stranger{converts: func(_, _ string, object map[string]any) string {
+			if at, is := specOf(object)["at"].(map[string]any); is && len(at) < 2 {
+				return "it lacks the hour or the minute"
+			}
+			return ""
+		}}}.of(t, numbers(`{spec: {type: object, properties: {at: {type: object, x-kubernetes-map-type: `+kind+`, required: [hour, minute], properties: {hour: {type: integer}, minute: {type: integer}}}, note: {type: string}}}}`))
+		if r := selected(t, subject, 1, requirement.WebhookRequestPartialObjects)[0]; r.Verdict != want {
+			t.Errorf("%s: got %s, want %s: %s", kind, r.Verdict, want, r.Reason)
+		}
+	}
+}
