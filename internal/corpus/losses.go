@@ -313,9 +313,10 @@ func (n *node) isOpen(value any) bool {
 func (n *node) isUndescribed() bool { return n != nil && n.beyond == n }
 
 // isSelector reports whether a value is a label selector, of which one without requirements selects everything and none at all selects
-// nothing.
+// nothing. Its expressions need no values (metav1.LabelSelectorRequirement). What needs them is a type of somebody else's, and may mean anything.
 func (n *node) isSelector() bool {
-	return n != nil && len(n.properties) == 2 && n.byName["matchLabels"] != nil && n.byName["matchExpressions"] != nil
+	return n != nil && len(n.properties) == 2 && n.byName["matchLabels"] != nil && n.byName["matchExpressions"] != nil &&
+		(n.byName["matchExpressions"].items == nil || !n.byName["matchExpressions"].items.required["values"])
 }
 
 // distinguishes reports whether a field is one of a type of Kubernetes in which 0 or false is not the same as nothing.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -156,11 +157,21 @@ func (ed *editing) undone(ctx context.Context, pair corpus.Pair, objects []*unst
 				continue // what is lost whole is lost without any change too, and metadata is the webhook's
 			}
 			f := finding{e.origin, there(other), ed.definition.schemaOf(other.From).Place(l.Path), l.String(), partOf(l), t.back.x, ed.losses.effectOf(other.From, l)}
-			if usual[f.place()] || !ed.losesAlone(ctx, other, e.object, &f) {
-				continue // it is lost without any change too, or because of the others in the request
+			was, _ := corpus.Value(e.read.Object, l.Path)
+			restored := fieldpath.Within(l.Path, e.path) && reflect.DeepEqual(was, l.After)
+			if usual[f.place()] && !restored {
+				continue // it is lost without any change too
+			}
+			if _, is := ed.lossAlone(ctx, other, e.object, &f); !is {
+				continue // it is because of the others in the request
 			}
 			bare := f
-			always := ed.losesAlone(ctx, other, withoutNotes(e.object, objects[e.origin]), &bare)
+			plain, always := ed.lossAlone(ctx, other, withoutNotes(e.object, objects[e.origin]), &bare)
+			if restored && !reflect.DeepEqual(was, plain.After) {
+				always = false // nothing but an annotation has what was there before
+			} else if usual[f.place()] {
+				continue
+			}
 			if always && l.Before == false {
 				continue // no annotation is why, and webhook.conversion.zero-values says so
 			}
@@ -285,9 +296,23 @@ func objectsOf(edits []edit) []*unstructured.Unstructured {
 
 // losesAlone reports whether an object loses the same when it is asked for alone, and has the finding show that.
 func (ed *editing) losesAlone(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, f *finding) bool {
+	_, loses := ed.lossAlone(ctx, pair, object, f)
+	return loses
+}
+
+// lossAlone returns what an object loses in the place of a finding when it is asked for alone, and has the finding show that.
+func (ed *editing) lossAlone(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, f *finding) (corpus.Loss, bool) {
 	t := ed.journeys.roundTrip(ctx, pair, []*unstructured.Unstructured{object})[0]
 	f.x = t.back.x
-	return t.back.object != nil && slices.ContainsFunc(ed.losses.lost(pair, object.Object, t.back.object), func(l corpus.Loss) bool { return ed.definition.schemaOf(pair.From).Place(l.Path) == f.path })
+	if t.back.object == nil {
+		return corpus.Loss{}, false
+	}
+	lost := ed.losses.lost(pair, object.Object, t.back.object)
+	at := slices.IndexFunc(lost, func(l corpus.Loss) bool { return ed.definition.schemaOf(pair.From).Place(l.Path) == f.path })
+	if at < 0 {
+		return corpus.Loss{}, false
+	}
+	return lost[at], true
 }
 
 // items is how many items the lists of an object have.
@@ -331,11 +356,11 @@ func (ed *editing) changes(version string, origin int, object *unstructured.Unst
 		if value, _ := corpus.Value(object.Object, path); value == true || value == false {
 			place += fmt.Sprint(" from ", value)
 		}
-		if tried[place] >= editTries || len(edits) == most || !corpus.MaySolve(problems, path) {
+		if tried[place] >= editTries || len(edits) == most || !isRatcheted(problems) && !corpus.MaySolve(problems, path) {
 			continue
 		}
 		tried[place]++
-		if variant := changed(schema, object, others, path); variant != nil {
+		if variant := changedBeside(schema, object, others, path, problems); variant != nil {
 			tried[place] = editTries
 			edits = append(edits, ed.edited(version, object, variant, origin, path))
 		} else {
@@ -345,10 +370,27 @@ func (ed *editing) changes(version string, origin int, object *unstructured.Unst
 	return edits
 }
 
+// isRatcheted reports whether API servers take an update of an object with problems that leaves these as they are, as validation.fields.ratcheting
+// has it. A rule may look at what is changed.
+func isRatcheted(problems []corpus.Problem) bool {
+	return !slices.ContainsFunc(problems, func(p corpus.Problem) bool { return p.Sort == corpus.Rule })
+}
+
 // changed returns a valid copy of an object with another value at a path, nil if none was found.
 func changed(schema *corpus.Schema, object *unstructured.Unstructured, others []*unstructured.Unstructured, path string) *unstructured.Unstructured {
+	return changedBeside(schema, object, others, path, nil)
+}
+
+// changedBeside returns a copy of an object with another value at a path that has no problems but those that the object has elsewhere, nil if none was
+// found.
+func changedBeside(schema *corpus.Schema, object *unstructured.Unstructured, others []*unstructured.Unstructured, path string, problems []corpus.Problem) *unstructured.Unstructured {
+	isValid := func(variant *unstructured.Unstructured) bool {
+		return !slices.ContainsFunc(schema.Problems(variant.Object), func(p corpus.Problem) bool {
+			return fieldpath.Within(p.Path, path) || !slices.Contains(problems, p)
+		})
+	}
 	for _, other := range others {
-		if variant, different := corpus.Exchange(object, other, path); different && len(schema.Problems(variant.Object)) == 0 {
+		if variant, different := corpus.Exchange(object, other, path); different && isValid(variant) {
 			return variant
 		}
 	}
@@ -356,10 +398,8 @@ func changed(schema *corpus.Schema, object *unstructured.Unstructured, others []
 	if value, _ := corpus.Value(object.Object, path); value == true {
 		variants = append(variants, corpus.With(object, path, false))
 	}
-	for _, variant := range variants {
-		if len(schema.Problems(variant.Object)) == 0 {
-			return variant
-		}
+	if at := slices.IndexFunc(variants, isValid); at >= 0 {
+		return variants[at]
 	}
 	return nil
 }

@@ -178,3 +178,28 @@ func TestEditsOfWhatIsNotedAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestEditsThatOnlyNotesOutlast has a webhook take the whole spec from an annotation on the way back, and nothing from anywhere else. What is created at
+// v2 is lost, and what is changed there is undone.
+func TestEditsThatOnlyNotesOutlast(t *testing.T) {
+	t.Parallel()
+	const key = "example.com/spec"
+	subject := served{handler: stranger{converts: func(from, to string, object map[string]any) string {
+		notes := metadataOf(object, "annotations")
+		if from == "v1" && to == "v2" && object["spec"] != nil {
+			kept, _ := json.Marshal(object["spec"])
+			notes[key] = string(kept)
+		}
+		if from == "v2" && to == "v1" {
+			text, _ := notes[key].(string)
+			spec := map[string]any{}
+			_ = json.Unmarshal([]byte(text), &spec)
+			object["spec"] = spec
+			delete(notes, key)
+		}
+		return ""
+	}}}.of(t, numbers(`{spec: {type: object, properties: {text: {type: string}, count: {type: integer}}}}`))
+	if r := selected(t, subject, 1, requirement.WebhookConversionEdits)[0]; r.Verdict != requirement.Failed || !strings.Contains(r.Reason, "v1 -> v2, changed there -> v1 -> v2") {
+		t.Errorf("got %s: %s", r.Verdict, r.Reason)
+	}
+}

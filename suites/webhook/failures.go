@@ -242,13 +242,25 @@ func (fs *failures) refusedValues(ctx context.Context) []found {
 			if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() {
 				continue
 			}
-			if one := fs.refusedValue(refusal{version: pair.From, object: objects[i], x: o.x}, of[i]); one.path != "" && !seen[at(one)] && !seen[one.place()] {
+			if one := fs.refusedValue(refusal{version: pair.From, object: objects[i], x: o.x}, of[i]); one.path != "" && !seen[at(one)] && !seen[one.place()] && fs.isFor(ctx, one) {
 				seen[one.place()] = true
 				all = append(all, one)
 			}
 		}
 	}
 	return all
+}
+
+// isFor reports whether an object was refused for what is at the path of a finding: without that it is not, unless it is not valid without.
+func (fs *failures) isFor(ctx context.Context, f found) bool {
+	schema, without := fs.definition.schemaOf(f.pair.From), f.subject
+	for path := range strings.SplitSeq(f.path, ", ") {
+		without = corpus.Without(without, path)
+	}
+	if schema.Prepare(without.Object); len(schema.Problems(without.Object)) > 0 {
+		return true
+	}
+	return fs.talk.answers(ctx, f.pair, []*unstructured.Unstructured{without})[0].raw != nil
 }
 
 // mostZeroed is in how many objects a place is tried for which 0, false or "" is not valid.

@@ -14,19 +14,23 @@ import (
 // seconds keeps the text of that, and none of 30s, which is what every object has by default. So an object about one field is edited in that
 // field once more, if the webhook noted something that it had not in the others.
 
-// editsPerOwn is how many places of an object about one field are edited because of its notes.
-const editsPerOwn = 2
+const (
+	// editsPerOwn is how many places of an object about one field are edited because of its notes, and ownTries how many are tried for that.
+	editsPerOwn = 2
+	ownTries    = 4
+)
 
 // owning knows what the objects about one field have of their own.
 type owning struct {
 	singles int
 	values  map[string]int             // how many of these have a value, by its place and text
 	noted   map[string]map[string]bool // what was noted in objects that were edited, by the place of the edit
+	tried   map[string]int             // how often a place was tried because of notes
 }
 
 // newOwning counts the values of objects about one field.
 func newOwning(singles []*unstructured.Unstructured) *owning {
-	own := &owning{singles: len(singles), values: map[string]int{}, noted: map[string]map[string]bool{}}
+	own := &owning{singles: len(singles), values: map[string]int{}, noted: map[string]map[string]bool{}, tried: map[string]int{}}
 	for _, object := range singles {
 		for _, path := range corpus.Leaves(object) {
 			own.values[valueAt(object, path)]++
@@ -98,10 +102,15 @@ func notesOf(object, original *unstructured.Unstructured) []string {
 // ownEdits returns edits that change, and edits that remove, what an object about one field has of its own.
 func (ed *editing) ownEdits(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, notes []string, own *owning) (changes, removals []edit) {
 	schema := ed.definition.schemaOf(version)
+	problems, tries := schema.Problems(object.Object), 0
 	for _, path := range corpus.Leaves(object) {
-		if own.values[valueAt(object, path)] > max(1, own.singles/2) || !own.isNew(path, notes) || len(changes) == editsPerOwn || fieldpath.Split(path)[0].Key == "metadata" {
+		place := fieldpath.Generalize(path)
+		if own.values[valueAt(object, path)] > max(1, own.singles/2) || !own.isNew(path, notes) || fieldpath.Split(path)[0].Key == "metadata" ||
+			len(changes) == editsPerOwn || tries == ownTries || own.tried[place] == ownTries || !corpus.MaySolve(problems, path) {
 			continue
 		}
+		tries++
+		own.tried[place]++
 		variant := changed(schema, object, others, path)
 		if variant == nil {
 			continue

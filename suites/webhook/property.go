@@ -224,6 +224,9 @@ func (ts *trials) report(ctx context.Context, what property, all []found) {
 func (ts *trials) reported(ctx context.Context, what property, all []found) []reports.FieldFinding {
 	var findings []reports.FieldFinding
 	asked := 0
+	isLost := func(pair corpus.Pair, path string) bool {
+		return slices.ContainsFunc(all, func(f found) bool { return f.pair == pair && f.path == path })
+	}
 	for _, f := range all {
 		if f.madeUp && !all[0].madeUp {
 			continue // it is not a cause beside others
@@ -255,7 +258,7 @@ func (ts *trials) reported(ctx context.Context, what property, all []found) []re
 			}
 		}
 		if r.Meant() {
-			if instead, at := ts.survivors.keptElsewhere(ctx, f, &asked); instead != "" {
+			if instead, at := ts.survivors.keptElsewhere(ctx, f, isLost, &asked); instead != "" {
 				r.Instead, r.Place, r.Kept = instead, at, true
 			}
 		}

@@ -45,16 +45,17 @@ func around(place string) string {
 // mostAbout is how many requests a spec may send to learn what became of what is lost.
 const mostAbout = 200
 
-// keptElsewhere says why what the other version has no field for is lost by mistake all the same. Both results are empty if it is not known to be.
+// keptElsewhere says why what the other version has no field for is lost by mistake all the same. Both results are empty if it is not known to be. What
+// some objects lose on a way is not said to be kept there.
 //   - that version shows it in another field, which it returns as well
 //   - what a third version lacks as well comes back from there
 //   - it comes back from that version to a third one that has the field
-func (s *survivors) keptElsewhere(ctx context.Context, f found, asked *int) (instead, at string) {
+func (s *survivors) keptElsewhere(ctx context.Context, f found, isLost func(corpus.Pair, string) bool, asked *int) (instead, at string) {
 	if at = s.follows(ctx, f, f.pair, asked); at != "" {
 		return at + " in its place", at
 	}
 	for _, other := range s.crossings.pairs(ctx) {
-		if other.From != f.pair.From || other.To == f.pair.To || s.definition.oneWay(other) || s.definition.schemaOf(other.To).Has(f.path) || !s.on(ctx, other).Has(f.path) {
+		if other.From != f.pair.From || other.To == f.pair.To || s.definition.oneWay(other) || s.definition.schemaOf(other.To).Has(f.path) || !s.on(ctx, other).Has(f.path) || isLost(other, f.path) {
 			continue
 		}
 		if s.follows(ctx, f, other, asked) == "" {
@@ -62,7 +63,7 @@ func (s *survivors) keptElsewhere(ctx context.Context, f found, asked *int) (ins
 		}
 	}
 	for _, other := range s.crossings.pairs(ctx) {
-		if other.From != f.pair.From && other.To == f.pair.To && !s.definition.oneWay(other) && s.definition.schemaOf(other.From).Has(f.path) && s.on(ctx, other).Has(f.path) {
+		if other.From != f.pair.From && other.To == f.pair.To && !s.definition.oneWay(other) && s.definition.schemaOf(other.From).Has(f.path) && s.on(ctx, other).Has(f.path) && !isLost(other, f.path) {
 			return "no field of that name, and " + there(other) + " keeps it", ""
 		}
 	}
