@@ -32,12 +32,12 @@ run: build ## Check the embedded API server and load the reference webhook; repo
 build: ## Build bin/crdconform
 	$(GO) build -o $(BIN)/crdconform ./cmd/crdconform
 
+# The race detector's tests are not beside the others: much of them sends load at a rate, to programs that must answer within seconds.
 test: ## Run every requirement, every command and every fault, and what runs concurrently with the race detector
-	@$(MAKE) --no-print-directory --keep-going test-race test-plain test-light
+	@$(MAKE) --no-print-directory --jobs 1 --keep-going test-race test-plain test-light
 # A module of its own, which ./... does not reach.
 test-light: ; cd gotest && $(TEST) ./...
 test-plain: ; $(TEST) -shuffle=on $(ALL)
-# Before the others and not beside them: much of it sends load at a rate, to programs that have seconds to answer an order.
 test-race: ; $(RACE) -p 1 -short $(RACY)
 
 test-short: ## Run the quick tests; what has not changed since they passed is not run again

@@ -252,8 +252,6 @@ func TestLearnKeepsApart(t *testing.T) {
 	}
 }
 
-// TestLearnFindsWhatIsMissing has a webhook want fields that the schema does not require: all objects have them once that is learned,
-// even if none but the sample was accepted.
 // TestLearnAvoidsWhatIsRefused has many of the texts that a pattern allows refused. It takes a few rejections, and not one for each text.
 func TestLearnAvoidsWhatIsRefused(t *testing.T) {
 	t.Parallel()
@@ -273,6 +271,8 @@ func TestLearnAvoidsWhatIsRefused(t *testing.T) {
 	}
 }
 
+// TestLearnFindsWhatIsMissing has a webhook want fields that the schema does not require: all objects have them once that is learned,
+// even if none but the sample was accepted.
 func TestLearnFindsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	d := defined(t, widget(spec("inner: {type: object, properties: {key: {type: string}, other: {type: string}}}, name: {type: string}, must: {type: string}")))

@@ -120,7 +120,7 @@ func Vacant(object map[string]any, path string) string {
 // if there is none.
 func (s *Schema) Owned(path string) string {
 	way := fieldpath.Split(path)
-	for i := range way {
+	for i := 1; i < len(way); i++ {
 		if n := s.at(way[:i]); n != nil && n.atomic {
 			return fieldpath.Join(way[:i])
 		}

@@ -76,6 +76,8 @@ type round struct {
 	statusWritten map[string]bool  // fields of statuses, with their version, that API servers took
 	statusRefused map[string]error // those that were in a status which they refused
 
+	holding map[held][]string // what is known of the places that show others
+
 	blocked   string // why the spec cannot be judged, when another requirement is broken; empty otherwise
 	tolerated bool
 }
@@ -115,7 +117,7 @@ func (c *chapter) it(id requirement.ID, text string, body func(ctx SpecContext, 
 func (c *chapter) round(id requirement.ID, crd *suites.Resource, storage string, spec SpecContext, body func(ctx SpecContext, r *round)) *round {
 	return &round{
 		chapter: c, id: id, crd: crd, definition: c.env.Subject.Corpus.Definition, storage: storage, initially: storage, spec: spec, body: body,
-		statusWritten: map[string]bool{}, statusRefused: map[string]error{},
+		statusWritten: map[string]bool{}, statusRefused: map[string]error{}, holding: map[held][]string{},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -66,14 +67,14 @@ func (ed *editing) edits() property {
 		var changes, removals, settings, firsts []edit
 		home := ed.homeEdits(ctx, pair.From, objects)
 		trips := ed.journeys.roundTrip(ctx, pair, objects)
-		own := newOwning(ed.converted(pair, objects, trips))
+		own := sync.OnceValue(func() *owning { return newOwning(ed.converted(pair, objects, trips)) })
 		for i, t := range trips {
 			if t.there.object == nil || ed.budget.spent() {
 				continue
 			}
 			converted := corpus.Restored(objects[i], t.there.object)
 			if t.back.object != nil && annotated(t.back.object) > annotated(objects[i].Object) { // what was kept is there still, and may be stale
-				ed.addHome(home, pair, i, objects[i], corpus.Restored(objects[i], t.back.object))
+				ed.addHome(home, pair, i, most, objects[i], corpus.Restored(objects[i], t.back.object))
 			}
 			beside := ""
 			noted, nth, notes := len(converted.GetAnnotations()) > len(objects[i].GetAnnotations()), i, notesOf(converted, objects[i])
@@ -98,11 +99,13 @@ func (ed *editing) edits() property {
 					at = hidesItems
 				}
 				these := ed.changes(pair.To, i, converted, others, some, tried, at)
-				own.note(these, notes)
+				if noted {
+					own().note(these, notes)
+				}
 				changes = append(changes, these...)
 			}
 			if noted && ed.stock.isSingle(pair.From, i) {
-				more, less := ed.ownEdits(pair.To, i, converted, others, notes, own)
+				more, less := ed.ownEdits(pair.To, i, converted, others, notes, own())
 				changes, removals = append(changes, more...), append(removals, less...)
 			}
 			if some > 0 && noted { // what is set can only be dropped because of notes
@@ -162,12 +165,13 @@ func (ed *editing) undone(ctx context.Context, pair corpus.Pair, objects []*unst
 			if usual[f.place()] && !restored {
 				continue // it is lost without any change too
 			}
-			if _, is := ed.lossAlone(ctx, other, e.object, &f); !is {
+			if !ed.losesAlone(ctx, other, e.object, &f) {
 				continue // it is because of the others in the request
 			}
 			bare := f
-			plain, always := ed.lossAlone(ctx, other, withoutNotes(e.object, objects[e.origin]), &bare)
-			if restored && !reflect.DeepEqual(was, plain.After) {
+			plain, always := ed.lossAlone(ctx, other, withoutNotes(e.object, objects[e.origin]), &bare, l.Path)
+			converts := bare.x.request.UID != "" && bare.x.judgement.Rejected() == nil
+			if restored && converts && !reflect.DeepEqual(was, plain.After) {
 				always = false // nothing but an annotation has what was there before
 			} else if usual[f.place()] {
 				continue
@@ -175,7 +179,7 @@ func (ed *editing) undone(ctx context.Context, pair corpus.Pair, objects []*unst
 			if always && l.Before == false {
 				continue // no annotation is why, and webhook.conversion.zero-values says so
 			}
-			f.effect.noted = !always && bare.x.request.UID != "" && bare.x.judgement.Rejected() == nil
+			f.effect.noted = !always && converts
 			f.trip = fmt.Sprintf("%s, changed there -> %s -> %s", pair, pair.From, pair.To)
 			findings = append(findings, f)
 		}
@@ -296,19 +300,22 @@ func objectsOf(edits []edit) []*unstructured.Unstructured {
 
 // losesAlone reports whether an object loses the same when it is asked for alone, and has the finding show that.
 func (ed *editing) losesAlone(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, f *finding) bool {
-	_, loses := ed.lossAlone(ctx, pair, object, f)
+	_, loses := ed.lossAlone(ctx, pair, object, f, "")
 	return loses
 }
 
-// lossAlone returns what an object loses in the place of a finding when it is asked for alone, and has the finding show that.
-func (ed *editing) lossAlone(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, f *finding) (corpus.Loss, bool) {
+// lossAlone returns what an object loses in the place of a finding when it is asked for alone, at a path if it does there, and has the finding show that.
+func (ed *editing) lossAlone(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, f *finding, path string) (corpus.Loss, bool) {
 	t := ed.journeys.roundTrip(ctx, pair, []*unstructured.Unstructured{object})[0]
 	f.x = t.back.x
 	if t.back.object == nil {
 		return corpus.Loss{}, false
 	}
 	lost := ed.losses.lost(pair, object.Object, t.back.object)
-	at := slices.IndexFunc(lost, func(l corpus.Loss) bool { return ed.definition.schemaOf(pair.From).Place(l.Path) == f.path })
+	at := slices.IndexFunc(lost, func(l corpus.Loss) bool { return l.Path == path })
+	if at < 0 {
+		at = slices.IndexFunc(lost, func(l corpus.Loss) bool { return ed.definition.schemaOf(pair.From).Place(l.Path) == f.path })
+	}
 	if at < 0 {
 		return corpus.Loss{}, false
 	}
@@ -328,7 +335,7 @@ func items(object *unstructured.Unstructured) int {
 	return len(seen)
 }
 
-// fruitless is in how many fields an object that is not valid is changed, as long as none of that makes it valid.
+// fruitless is in how many fields an object that is not valid is changed, as long as API servers would refuse all of these.
 const fruitless = 40
 
 // view says whether a version shows all items of an object.
@@ -347,7 +354,7 @@ func (ed *editing) changes(version string, origin int, object *unstructured.Unst
 	problems, failed := schema.Problems(object.Object), 0
 	for _, path := range corpus.Leaves(object) {
 		if len(problems) > 0 && len(edits) == 0 && failed == fruitless {
-			break // no change of one field makes the object valid
+			break // API servers take no change of one field
 		}
 		place := "changed " + fieldpath.Generalize(path)
 		if at == hidesItems {
@@ -356,7 +363,7 @@ func (ed *editing) changes(version string, origin int, object *unstructured.Unst
 		if value, _ := corpus.Value(object.Object, path); value == true || value == false {
 			place += fmt.Sprint(" from ", value)
 		}
-		if tried[place] >= editTries || len(edits) == most || !isRatcheted(problems) && !corpus.MaySolve(problems, path) {
+		if tried[place] >= editTries || len(edits) == most || !corpus.MaySolve(problems, path) && !areRatcheted(object, problems, path) {
 			continue
 		}
 		tried[place]++
@@ -370,10 +377,23 @@ func (ed *editing) changes(version string, origin int, object *unstructured.Unst
 	return edits
 }
 
-// isRatcheted reports whether API servers take an update of an object with problems that leaves these as they are, as validation.fields.ratcheting
-// has it. A rule may look at what is changed.
-func isRatcheted(problems []corpus.Problem) bool {
-	return !slices.ContainsFunc(problems, func(p corpus.Problem) bool { return p.Sort == corpus.Rule })
+// isRatcheted reports whether API servers put up with a problem of an object when what is at a path is changed, as validation.fields.ratcheting has it:
+// the field, or what lacks it, stays as it is, with the whole of a list. A rule may look at anything.
+func isRatcheted(object *unstructured.Unstructured, p corpus.Problem, path string) bool {
+	way := fieldpath.Split(p.Path)
+	if _, has := fieldpath.Value(object.Object, way); !has && len(way) > 0 {
+		way = way[:len(way)-1]
+	}
+	if first := slices.IndexFunc(way, func(s fieldpath.Step) bool { return s.List }); first >= 0 {
+		way = way[:first]
+	}
+	at := fieldpath.Join(way)
+	return p.Sort != corpus.Rule && at != "" && !fieldpath.Within(at, path) && !fieldpath.Within(path, at)
+}
+
+// areRatcheted reports whether they put up with all of some problems.
+func areRatcheted(object *unstructured.Unstructured, problems []corpus.Problem, path string) bool {
+	return !slices.ContainsFunc(problems, func(p corpus.Problem) bool { return !isRatcheted(object, p, path) })
 }
 
 // changed returns a valid copy of an object with another value at a path, nil if none was found.
@@ -381,12 +401,12 @@ func changed(schema *corpus.Schema, object *unstructured.Unstructured, others []
 	return changedBeside(schema, object, others, path, nil)
 }
 
-// changedBeside returns a copy of an object with another value at a path that has no problems but those that the object has elsewhere, nil if none was
-// found.
+// changedBeside returns a copy of an object with another value at a path that has no problems but those of the object that API servers put up with, nil
+// if none was found.
 func changedBeside(schema *corpus.Schema, object *unstructured.Unstructured, others []*unstructured.Unstructured, path string, problems []corpus.Problem) *unstructured.Unstructured {
 	isValid := func(variant *unstructured.Unstructured) bool {
 		return !slices.ContainsFunc(schema.Problems(variant.Object), func(p corpus.Problem) bool {
-			return fieldpath.Within(p.Path, path) || !slices.Contains(problems, p)
+			return !slices.Contains(problems, p) || !isRatcheted(object, p, path)
 		})
 	}
 	for _, other := range others {

@@ -242,7 +242,8 @@ func (fs *failures) refusedValues(ctx context.Context) []found {
 			if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() {
 				continue
 			}
-			if one := fs.refusedValue(refusal{version: pair.From, object: objects[i], x: o.x}, of[i]); one.path != "" && !seen[at(one)] && !seen[one.place()] && fs.isFor(ctx, one) {
+			r := refusal{version: pair.From, object: objects[i], x: o.x}
+			if one := fs.refusedValue(r, of[i]); one.path != "" && !seen[at(one)] && !seen[one.place()] && fs.isFor(ctx, one, fs.blamed(r, of[i])) {
 				seen[one.place()] = true
 				all = append(all, one)
 			}
@@ -251,16 +252,18 @@ func (fs *failures) refusedValues(ctx context.Context) []found {
 	return all
 }
 
-// isFor reports whether an object was refused for what is at the path of a finding: without that it is not, unless it is not valid without.
-func (fs *failures) isFor(ctx context.Context, f found) bool {
-	schema, without := fs.definition.schemaOf(f.pair.From), f.subject
-	for path := range strings.SplitSeq(f.path, ", ") {
-		without = corpus.Without(without, path)
+// isFor reports whether an object was refused for the values at some paths: it is converted without these or with others there, or no such object is valid.
+func (fs *failures) isFor(ctx context.Context, f found, paths []string) bool {
+	schema, others := fs.definition.schemaOf(f.pair.From), []*unstructured.Unstructured{f.subject}
+	for _, path := range slices.Backward(paths) { // what is taken from a list moves what comes after it
+		others[0] = corpus.Without(others[0], path)
+		if variant := changed(schema, f.subject, nil, path); variant != nil {
+			others = append(others, variant)
+		}
 	}
-	if schema.Prepare(without.Object); len(schema.Problems(without.Object)) > 0 {
-		return true
-	}
-	return fs.talk.answers(ctx, f.pair, []*unstructured.Unstructured{without})[0].raw != nil
+	schema.Prepare(others[0].Object)
+	others = slices.DeleteFunc(others, func(other *unstructured.Unstructured) bool { return len(schema.Problems(other.Object)) > 0 })
+	return len(others) == 0 || slices.ContainsFunc(fs.talk.answers(ctx, f.pair, others), func(o outcome) bool { return o.raw != nil })
 }
 
 // mostZeroed is in how many objects a place is tried for which 0, false or "" is not valid.
@@ -289,17 +292,22 @@ func (fs *failures) zeroed(ctx context.Context, version string) []*unstructured.
 	return objects
 }
 
-// refusedValue is that an object with a value of a style was refused.
-func (fs *failures) refusedValue(r refusal, p peculiar) found {
-	pair := corpus.Pair{From: r.version, To: r.x.to}
+// blamed returns the fields of an object that was refused which have values of a style.
+func (fs *failures) blamed(r refusal, p peculiar) []string {
 	isOther := func(path string) bool {
 		value, _ := corpus.Value(r.object.Object, path)
 		return !p.has(value)
 	}
-	blamed := slices.DeleteFunc(fs.free(r), isOther)
-	if len(blamed) == 0 {
-		blamed = slices.DeleteFunc(fs.definition.schemaOf(r.version).Given(r.object), isOther)
+	if blamed := slices.DeleteFunc(fs.free(r), isOther); len(blamed) > 0 {
+		return blamed
 	}
+	return slices.DeleteFunc(fs.definition.schemaOf(r.version).Given(r.object), isOther)
+}
+
+// refusedValue is that an object with a value of a style was refused.
+func (fs *failures) refusedValue(r refusal, p peculiar) found {
+	pair := corpus.Pair{From: r.version, To: r.x.to}
+	blamed := fs.blamed(r, p)
 	path := strings.Join(blamed, ", ")
 	message := fmt.Sprintf("conversion failed for an object that the schema allows, with %s at %s: %s", p.words, path, r.x.judgement.Rejected())
 	one := found{finding: finding{0, pair.String(), path, message, requirement.PartRefusedValue, r.x, effect{sort: refused}}, pair: pair, subject: r.object}
@@ -308,8 +316,10 @@ func (fs *failures) refusedValue(r refusal, p peculiar) found {
 	}
 	again := fs.refusedAgain(r, path, func(r refusal) found { return fs.refusedValue(r, p) })
 	one.again = func(ctx context.Context, object *unstructured.Unstructured) (found, bool) {
+		// A smaller one may have such values in more fields, for which it may be refused instead.
 		other, is := again(ctx, object)
-		return other, is && other.path == path // a smaller one may have such values in more fields
+		hasOthers := slices.ContainsFunc(fs.blamed(refusal{version: r.version, object: object, x: other.x}, p), func(path string) bool { return !slices.Contains(blamed, path) })
+		return other, is && !hasOthers
 	}
 	return one
 }

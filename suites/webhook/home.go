@@ -34,13 +34,13 @@ func (ed *editing) homeEdits(ctx context.Context, version string, objects []*uns
 }
 
 // addHome adds edits of an object with notes that has come back to the first version of a pair.
-func (ed *editing) addHome(home *homeEdits, pair corpus.Pair, origin int, original, object *unstructured.Unstructured) {
+func (ed *editing) addHome(home *homeEdits, pair corpus.Pair, origin, most int, original, object *unstructured.Unstructured) {
 	tried, isSingle := home.tried[0], ed.stock.isSingle(pair.From, origin)
 	if isSingle {
 		tried = home.tried[1]
 	}
 	home.removals = append(home.removals, ed.homeRemovals(pair, origin, object, tried)...)
-	changes, notes := ed.changes(pair.From, origin, object, home.others(), editsPerObject, tried, showsAll), notesOf(object, original)
+	changes, notes := ed.changes(pair.From, origin, object, home.others(), most, tried, showsAll), notesOf(object, original)
 	home.own().note(changes, notes)
 	home.changes = append(home.changes, changes...)
 	if isSingle {

@@ -88,10 +88,8 @@ func notesOf(object, original *unstructured.Unstructured) []string {
 			continue
 		}
 		var fields map[string]any
-		if json.Unmarshal([]byte(text), &fields) != nil {
-			notes = append(notes, name)
-			continue
-		}
+		_ = json.Unmarshal([]byte(text), &fields) // others have no fields
+		notes = append(notes, name)
 		for _, path := range corpus.Leaves(&unstructured.Unstructured{Object: fields}) {
 			notes = append(notes, name+" "+fieldpath.Generalize(path))
 		}
@@ -105,8 +103,7 @@ func (ed *editing) ownEdits(version string, origin int, object *unstructured.Uns
 	problems, tries := schema.Problems(object.Object), 0
 	for _, path := range corpus.Leaves(object) {
 		place := fieldpath.Generalize(path)
-		if own.values[valueAt(object, path)] > max(1, own.singles/2) || !own.isNew(path, notes) || fieldpath.Split(path)[0].Key == "metadata" ||
-			len(changes) == editsPerOwn || tries == ownTries || own.tried[place] == ownTries || !corpus.MaySolve(problems, path) {
+		if own.values[valueAt(object, path)] > max(1, own.singles/2) || !own.isNew(path, notes) || len(changes) == editsPerOwn || tries == ownTries || own.tried[place] == ownTries || !corpus.MaySolve(problems, path) {
 			continue
 		}
 		tries++

@@ -45,8 +45,8 @@ func around(place string) string {
 // mostAbout is how many requests a spec may send to learn what became of what is lost.
 const mostAbout = 200
 
-// keptElsewhere says why what the other version has no field for is lost by mistake all the same. Both results are empty if it is not known to be. What
-// some objects lose on a way is not said to be kept there.
+// keptElsewhere says why what the other version has no field for is lost by mistake all the same. Both results are empty if it is not known to be. A
+// way on which some objects lose the field does not count as keeping it.
 //   - that version shows it in another field, which it returns as well
 //   - what a third version lacks as well comes back from there
 //   - it comes back from that version to a third one that has the field
