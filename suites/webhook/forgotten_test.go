@@ -252,7 +252,7 @@ func TestPartsOfWhatIsReplaced(t *testing.T) {
 	definition := strings.Replace(numbers(`{spec: {type: object, properties: {at: {type: string}, note: {type: string}}}}`), "schema: *schema}",
 		`schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {note: {type: string}, at: {type: object, properties: {raw: {type: string}, hour: {type: integer, minimum: 0, maximum: 99}}}}}}}}}`, 1)
 	parsed := func(text string) map[string]any {
-		if hour, err := strconv.ParseInt(text, 10, 8); err == nil && fmt.Sprint(hour) == text && hour >= 0 && hour < 100 {
+		if hour, err := strconv.ParseInt(text, 10, 8); err == nil && strconv.FormatInt(hour, 10) == text && hour >= 0 && hour < 100 {
 			return map[string]any{"hour": hour}
 		}
 		return map[string]any{"raw": text}
@@ -275,9 +275,9 @@ func TestPartsOfWhatIsReplaced(t *testing.T) {
 				}
 			} else if text, is := spec["at"].(string); is {
 				var kept struct {
-					Text string
-					Note any
-					At   map[string]any
+					Text string         `json:"text"`
+					Note any            `json:"note"`
+					At   map[string]any `json:"at"`
 				}
 				spec["at"] = parsed(text)
 				if json.Unmarshal([]byte(was), &kept) == nil && kept.Text == text && (!forgets || kept.Note == spec["note"]) {
