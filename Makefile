@@ -13,7 +13,8 @@ export CGO_ENABLED ?= 0
 
 # make lint vets. -w leaves out what only debuggers read, which halves linking; GOGC saves a fifth of the processor time for some memory.
 # Most packages wait longer than they compute, so more run at once than there are cores.
-TEST  := GOGC=400 $(GO) test -vet=off -ldflags=-w -p 4 -timeout 60m
+PACKAGES ?= 4
+TEST  := GOGC=400 $(GO) test -vet=off -ldflags=-w -p $(PACKAGES) -timeout 60m
 # With those that take longest at the front, nothing runs alone in the end.
 ALL   := ./suites ./internal/test/server ./cmd/crdconform ./internal/engine ./suites/webhook ./...
 # Where goroutines of ours meet, and no API server runs, which the race detector slows down five times.

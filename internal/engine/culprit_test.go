@@ -98,7 +98,7 @@ func TestGreed(t *testing.T) {
 	}
 	plan, err := Description{Config: config.Config{
 		Filter: []string{string(canary), string(requirement.WebhookConversionZeroValues)}, CRDs: []string{crontabs}, APIServer: config.None,
-		Generate: config.Generate{Objects: 3, Seed: 5}, Webhook: config.Webhook{Command: &config.Command{Args: []string{self, "greedy", "{port}", "{certs}"}}},
+		Generate: config.Generate{Objects: 3, Seed: 5}, Webhook: config.Webhook{Timeout: config.Duration{Duration: 10 * time.Minute}, Command: &config.Command{Args: []string{self, "greedy", "{port}", "{certs}"}}},
 	}}.Prepare()
 	if err != nil {
 		t.Fatal(err)

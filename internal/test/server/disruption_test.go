@@ -145,8 +145,20 @@ func TestDisruptionReference(t *testing.T) {
 		requirement.DisruptionReplicasRollout, requirement.DisruptionNetworkReset, requirement.DisruptionCertificateLeaf, requirement.DisruptionServerCompacted)
 }
 
-// disruptReference disrupts the reference webhook in some ways, and wants nothing to be found.
+// disruptReference disrupts the reference webhook in some ways, and wants nothing to be found. What is void, since the machine was busy with something
+// else, is tried again.
 func disruptReference(t *testing.T, ids ...requirement.ID) {
+	t.Helper()
+	for attempts := 3; len(ids) > 0; attempts-- {
+		if attempts == 0 {
+			t.Fatalf("void each time: %v", ids)
+		}
+		ids = disruptedReference(t, ids...)
+	}
+}
+
+// disruptedReference disrupts the reference webhook in some ways, and returns which of these are void.
+func disruptedReference(t *testing.T, ids ...requirement.ID) (void []requirement.ID) {
 	t.Helper()
 	p, server := trial(t, reference(t), corpus.CronTabs("v1beta1", "v1"), ids...)
 	for id, o := range outcomes(t, p, server) {
@@ -174,8 +186,13 @@ func disruptReference(t *testing.T, ids ...requirement.ID) {
 			t.Errorf("%s: no memory was limited: %+v", id, o.History.Marks)
 		}
 		report, err := record.JudgeWithin(o.History, idle())
-		if err != nil || len(report.Void) > 0 {
-			t.Errorf("%s: %v, void: %v", id, err, report.Void)
+		if err != nil {
+			t.Errorf("%s: %v", id, err)
+			continue
+		}
+		if len(report.Void) > 0 {
+			t.Logf("%s is void: %v", id, report.Void)
+			void = append(void, id)
 			continue
 		}
 		if report.Facts.Operations == 0 || report.Facts.Compared == 0 {
@@ -206,6 +223,7 @@ func disruptReference(t *testing.T, ids ...requirement.ID) {
 			t.Error(err)
 		}
 	}
+	return void
 }
 
 // frail builds the webhook whose bugs show when it is disrupted.
