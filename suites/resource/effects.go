@@ -52,16 +52,10 @@ func listOf(path string) string {
 // edit does at each version. It is false when the webhook does not convert these. What the object really is at each version shows what it
 // has beyond that.
 func (r *round) effects(ctx context.Context, version string, before, after map[string]any, now map[string]*unstructured.Unstructured) (map[string]effect, bool) {
-	stored := []*unstructured.Unstructured{r.bare(version, before), r.bare(version, after)}
-	if version != r.storage {
-		stored, _ = r.convertAll(ctx, r.storage, stored)
-	}
+	stored := r.shown(ctx, version, r.storage, []*unstructured.Unstructured{r.bare(version, before), r.bare(version, after)})
 	effects := map[string]effect{}
 	for _, at := range r.served() {
-		shown := stored
-		if at != r.storage && stored != nil {
-			shown, _ = r.convertAll(ctx, at, stored)
-		}
+		shown := r.shown(ctx, r.storage, at, stored)
 		if shown == nil {
 			r.require(context.Cause(ctx), "asking the webhook")
 			return nil, false

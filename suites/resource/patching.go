@@ -425,7 +425,7 @@ func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 		shown := r.changed(at, before[at].Object, got.Object)
 		undone = slices.DeleteFunc(undone, func(l corpus.Loss) bool {
 			return !touches(effect.places, l.Path) || at != version && (touches(effect.partial, l.Path) && touches(shown, l.Path) ||
-				r.isElsewhere(l, edits, before[at].Object, got.Object, shown) || r.keepsOrder(l, before[at].Object, views[version]))
+				isElsewhere(l, edits, before[at].Object, got.Object, shown) || keepsOrder(l, before[at].Object, views[version]))
 		})
 		if len(undone) > 0 && r.soundAfresh(ctx, o, version, edited) {
 			r.failLosing(ctx, o, at, undone, "created at %s, fields patched at %s, read at %s (stored at %s): the patch did not take effect", o.version, version, at, r.storage)

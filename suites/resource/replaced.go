@@ -16,7 +16,7 @@ import (
 
 // isElsewhere reports whether the value that an edit, and no other beside it, should have brought to an empty place is in another one that the edit
 // changed: of a field and its successor, a client may have set but one.
-func (r *round) isElsewhere(l corpus.Loss, edits []edit, before, after map[string]any, changed []string) bool {
+func isElsewhere(l corpus.Loss, edits []edit, before, after map[string]any, changed []string) bool {
 	if _, had := corpus.Value(before, l.Path); had || l.After != nil {
 		return false
 	}
@@ -37,11 +37,12 @@ func (r *round) isElsewhere(l corpus.Loss, edits []edit, before, after map[strin
 
 // keepsOrder reports whether all that is not as expected is that the items of a list which were there before are in the order that they had, and the
 // version of the edit has no list there that gives another order.
-func (r *round) keepsOrder(l corpus.Loss, before map[string]any, edited *unstructured.Unstructured) bool {
+func keepsOrder(l corpus.Loss, before map[string]any, edited *unstructured.Unstructured) bool {
 	value, _ := corpus.Value(before, l.Path)
 	was, _ := value.([]any)
 	is, _ := l.After.([]any)
-	if _, ordered := valueAt[[]any](edited, l.Path); len(was) == 0 || ordered || !l.Reordered() {
+	other, _ := corpus.Value(edited.Object, l.Path)
+	if _, ordered := other.([]any); len(was) == 0 || ordered || !l.Reordered() {
 		return false
 	}
 	last := -1
@@ -53,13 +54,6 @@ func (r *round) keepsOrder(l corpus.Loss, before map[string]any, edited *unstruc
 		last = max(last, at)
 	}
 	return true
-}
-
-// valueAt returns the value at a path of an object if it is of a type.
-func valueAt[T any](object *unstructured.Unstructured, path string) (T, bool) {
-	value, _ := corpus.Value(object.Object, path)
-	of, is := value.(T)
-	return of, is
 }
 
 // mostHolding is how many objects are asked about to learn what holds a value.
